@@ -1,0 +1,66 @@
+/* Source in, evaluations out: build, record, run, judge. Deterministic verdicts are kept in the store. */
+#ifndef EVAL_EVAL_H
+#define EVAL_EVAL_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/opt.h"
+#include "eval/task.h"
+#include "store/store.h"
+
+/* Raised by hand when an input byte or a verdict changes for the same solution; a golden test watches it. */
+enum { VERDICT_PROTOCOL = 1 };
+#define EVAL_TARGET "ptx-sm_90"
+
+/* Values of the engine's options, filled by opt_parse from eval_option_table. */
+struct eval_args {
+	const char *store;	/* --store DIR, default out/store */
+	const char *device;	/* --device cpu */
+	const char *sandbox;	/* --sandbox namespaces|landlock */
+};
+extern struct eval_args eval_args;
+extern const struct opt eval_option_table[];
+
+struct eval;
+/* Opens the engine from eval_args. NULL with a sentence; *status gets the exit status to die with
+ * (64 usage, 69 something missing, 73 store). Returned owned; safe from threads. */
+struct eval *eval_open(uint64_t seed, int *status, struct buf *err);
+void eval_close(struct eval *e);
+struct store *eval_store(struct eval *e);
+
+enum eval_select {
+	EVAL_VISIBLE,	/* check workloads that are not held out, then profile for the cost */
+	EVAL_ALL,	/* held-out ones as well: only km-verify asks */
+};
+
+/* Statuses as in the record: strings, static. */
+struct eval_summary {
+	const char *status;		/* PASSED, or that of the first workload that did not pass */
+	const json_t *decisive;		/* that evaluation, or the profile one when PASSED; borrowed from the array */
+	double cost;			/* NAN unless PASSED and profiled */
+};
+
+/* Evaluates a solution on the selected workloads, stopping at the first failure. *evaluations gets a
+ * new array of evaluation records (returned owned). 0, or -1 with a sentence when the failure was ours
+ * (INFRASTRUCTURE: retry, exit 75). */
+int eval_solution(struct eval *e, const struct task *t, const char *source, enum eval_select select,
+	json_t **evaluations, struct eval_summary *summary, struct buf *err);
+
+/* The quick check of the device half: *log gets the compiler's words. 1 compiles, 0 does not, -1 ours. */
+int eval_compile(struct eval *e, const struct task *t, const char *source, struct buf *log, struct buf *err);
+
+/* Ids of records. solution: of its source; evaluation: of (solution, workload, trial, target, protocol). */
+void eval_solution_id(const char *task_id, const char *source, char out[33]);
+
+/* ---- for ingest: the oracles by themselves */
+/* Runs both executable forms (where there are two) on the check workloads with generated inputs, and the
+ * worked examples against the oracle. 1 agree, 0 refused with a sentence in err, -1 ours. */
+int eval_check_task(struct eval *e, const struct task *t, struct buf *err);
+
+/* How many evaluations were run and how many came from the store, since eval_open. */
+void eval_counts(const struct eval *e, uint64_t *run, uint64_t *stored);
+
+#endif
