@@ -1,0 +1,97 @@
+/* The launch plan: what one call of solve() asked the GPU to do. PLAN.md documents the text form.
+ *
+ * The text was written in a process where a stranger's host code ran, so the parser is the judge: what it lets
+ * through refers to kernels of the kept device code with parameters of the right size, to memory that is live,
+ * writes no input, and stays within the limits below. */
+#ifndef CUDA_PLAN_H
+#define CUDA_PLAN_H
+
+#include "cuda/cuda.h"
+#include "cuda/ptxinfo.h"
+
+enum { PLAN_MAX_OPERATIONS = 10000, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 4 };
+#define PLAN_MAX_BYTES (16u << 20)
+/* The stream that solve() was given; 0 is never used (the default stream is refused). */
+enum { PLAN_GIVEN_STREAM = 1 };
+
+enum plan_kind {
+	PLAN_LAUNCH, PLAN_MEMSET, PLAN_COPY, PLAN_UPLOAD, PLAN_ALLOCATE, PLAN_FREE,
+	PLAN_EVENT_RECORD, PLAN_EVENT_WAIT, PLAN_SYNCHRONISE,
+};
+
+struct plan_launch {
+	uint32_t kernel;	/* index in plan.kernel */
+	uint32_t grid[3], block[3], cluster[3];	/* cluster 0,0,0: none */
+	uint32_t dynamic_shared_bytes;
+	bool cooperative;
+	const uint8_t *arguments;	/* the whole parameter space, layout of the PTX; padding is zero */
+	uint32_t argument_bytes;
+};
+
+/* Rows of `width` bytes; height 1 and equal pitches for the plain forms. */
+struct plan_memory {
+	uint64_t address, source;	/* source: copies */
+	uint64_t pitch, source_pitch, width, height;
+	uint32_t value, value_bytes;	/* memset: 1, 2 or 4 bytes, the pattern low byte first */
+	const uint8_t *data;		/* upload: width bytes */
+};
+
+struct plan_operation {
+	enum plan_kind kind;
+	uint16_t stream;	/* PLAN_GIVEN_STREAM is solve's; SYNCHRONISE: 0 means the whole device */
+	uint32_t event;		/* EVENT_RECORD, EVENT_WAIT */
+	uint32_t line;		/* in the text, for messages */
+	union {
+		struct plan_launch launch;
+		struct plan_memory memory;
+		struct { uint64_t address, bytes; } scratch;	/* ALLOCATE, FREE */
+	};
+};
+
+struct plan_buffer {
+	const char *name;
+	uint64_t address, bytes;
+	bool output;
+};
+
+struct plan_kernel {
+	const char *name;
+	uint32_t parameters, parameter_bytes;
+	const struct ptx_parameter *parameter;
+	uint32_t registers, static_shared;	/* from ptxas */
+};
+
+struct plan {
+	struct arena arena;	/* owns all below */
+	const char *profile;	/* name of the GPU profile that answered queries */
+	uint32_t buffers, kernels, symbols, operations, calls, streams, events;
+	struct plan_buffer *buffer;	/* in order of solve()'s arguments */
+	struct plan_kernel *kernel;	/* those that are launched */
+	struct ptx_symbol *symbol;	/* all of the module */
+	struct plan_operation *operation;
+	uint32_t call_start[PLAN_MAX_CALLS + 1];	/* operations of call i are [start i, start i+1) */
+	uint64_t scratch_bytes;		/* most that was live at once */
+	uint64_t upload_bytes;		/* host-computed bytes, in all */
+	bool device_synchronised;	/* cudaDeviceSynchronize or cudaStreamSynchronize was called */
+	bool host_address_words;	/* arguments depend on addresses otherwise than as plain 8-byte pointers */
+};
+
+/* Where buffer `bytes` long may lie: *address is the first free address and is moved past it. 0, or -1 when the
+ * region is full. Both the recorder and cuda_record use it, so that addresses agree by construction. */
+int plan_place(uint64_t *next, uint64_t bytes, uint64_t *address);
+
+/* Parses a plan of the device code `info`, whose buffers must be exactly those given (the recorder's job said
+ * where they lie). NULL with a verdict (SUSPICIOUS for a text that our recorder never writes, UNSUPPORTED or
+ * RUNTIME_ERROR for what it noted) and a sentence. Returned owned. */
+struct plan *plan_parse(const char *text, size_t bytes, const struct ptxinfo *info,
+	const struct plan_buffer *buffers, uint32_t count, enum cuda_verdict *verdict, struct buf *reason);
+void plan_free(struct plan *plan);
+
+/* Every operation of call `call` must be done when the given stream is: ordered by events or waited for by the
+ * host. 0, or -1 with a sentence that names the first that is not. */
+int plan_check_joined(const struct plan *plan, uint32_t call, struct buf *reason);
+
+/* The text form again, of one call (canonical: parse and write give the same bytes). */
+void plan_write(const struct plan *plan, struct buf *out);
+
+#endif
