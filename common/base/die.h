@@ -18,7 +18,7 @@ extern int die_verbosity;
 void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As warn, at verbosity 1 and above only: progress and counts. */
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* As warn, then exit(status) after the cleanups of die_cleanup. */
+/* As warn, then exit(status). */
 _Noreturn void die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Registers a file to unlink when the program dies or is interrupted; NULL forgets all. Borrowed. */
 void die_unlink(const char *path);
