@@ -3,6 +3,7 @@
 #include "base/footer.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -28,6 +29,7 @@ seconds_since_start(void)
 void
 footer_start(int argc, char **argv)
 {
+	signal(SIGPIPE, SIG_IGN);
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	buf_reset(&command);
 	for (int i = 0; i < argc; i++)

@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Call first in main: notes the time and the command line (borrowed). */
+/* Call first in main: notes the time and the command line, and ignores SIGPIPE, so that a closed pipe is
+ * an error that io and spawn see. */
 void footer_start(int argc, char **argv);
 /* One line at verbosity 1 and above. */
 void footer_print(void);

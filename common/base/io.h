@@ -54,7 +54,7 @@ int io_write_file(const char *path, const void *bytes, size_t count, struct buf 
 int io_make_dirs(const char *path, struct buf *err);
 /* rm -r, never following links; missing is success. */
 int io_remove_tree(const char *path, struct buf *err);
-/* A fresh folder below $TMPDIR or /tmp, mode 0700, returned owned; removed if the program dies. */
+/* A fresh folder below $TMPDIR or /tmp, mode 0700. Returned owned; the caller removes it. */
 char *io_temp_dir(const char *prefix, struct buf *err);
 
 #endif
