@@ -98,5 +98,79 @@ $(OUT)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(L
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
 
--include pipeline.mk
+define fuzz_rule
+$(OUT)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
+	@mkdir -p $$(@D)
+	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+$(OUT)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(call unit_lib,$(1))),$(filter-out %_main.c,$(wildcard common/$(l)/*.c))))
+	@mkdir -p $$(@D)
+	clang $$(CPPFLAGS) $$(CPPFLAGS_base) $$(CPPFLAGS_cuda) -std=gnu11 -O1 -g -mavx2 -mfma -mf16c -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ $$(LDLIBS)
+endef
+$(foreach t,$(FUZZ),$(eval $(call fuzz_rule,$(t))))
+
+# ---- man pages: the source's @OPTIONS@ line is replaced by what the program's table prints
+MAN := $(PROGRAMS:%=$(OUT)/man/km-%.1)
+.PHONY: man
+man: $(MAN)
+define man_rule
+$(OUT)/man/km-$(1).1: stages/$(1)/km-$(1).1 $(OUT)/bin/km-$(1)
+	@mkdir -p $$(@D)
+	$(OUT)/bin/km-$(1) --man-options >$$@.options
+	sed -e '/^@OPTIONS@$$$$/{r $$@.options' -e 'd;}' $$< >$$@.tmp
+	rm $$@.options
+	mv $$@.tmp $$@
+endef
+$(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
+
+# ---- tests
+TEST_PROGRAMS := $(UNIT:tests/unit/%.c=$(OUT)/test/%) $(FUZZ:tests/fuzz/%.c=$(OUT)/test/%)
+.PHONY: test test-unit test-cli test-long lint fuzz bench test-sanitized
+test: lint test-unit test-cli ## run the tests
+test-unit: programs $(TEST_PROGRAMS)
+	KM_OUT=$(abspath $(OUT)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(OUT)/test/%)
+	for f in $(FUZZ:tests/fuzz/%.c=%); do $(OUT)/test/$$f tests/fuzz/corpus/$${f#fuzz_}; done
+test-cli: programs man
+	KM_OUT=$(abspath $(OUT)) prove --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
+test-long: programs ## run the long tests as well: all seeds, shards, kills
+	KM_OUT=$(abspath $(OUT)) prove --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
+lint: man ## check layers, man pages, lengths
+	KM_OUT=$(abspath $(OUT)) prove --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
+test-sanitized: ## run the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	$(MAKE) OUT=$(OUT)/sanitized OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
+fuzz: $(FUZZ:tests/fuzz/%.c=$(OUT)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
+	for f in $^; do mkdir -p $(OUT)/fuzz/corpus/$${f##*/fuzz_}; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(OUT)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done
+FUZZ_SECONDS ?= 60
+
+.PHONY: install clean distclean help deps
+install: all ## install programs and man pages below PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec
+	install -m 755 $(PROGRAMS:%=$(OUT)/bin/km-%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
+	cp -r $(OUT)/libexec/kernelmosaic $(DESTDIR)$(PREFIX)/libexec
+clean: ## remove what was built and generated, but not the work store
+	find $(OUT) -mindepth 1 -maxdepth 1 ! -name store -exec rm -rf {} + 2>/dev/null || true
+distclean: ## remove everything generated, the work store too
+	rm -rf $(OUT)
+help: ## show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
+
+# Nothing is probed before this has run: when deps is a goal, all else waits for it (see the end).
+DEBIAN := build-essential clang libjansson-dev libxxhash-dev libssl-dev libzstd-dev zstd libsqlite3-dev sqlite3 \
+	libcurl4-openssl-dev libseccomp-dev bubblewrap libncurses-dev libcmocka-dev bats mandoc tmux python3 pkg-config
+deps: ## install the Debian packages (as root or by sudo -n)
+	@s=$$(date +%s); \
+	missing=$$(for p in $(DEBIAN); do dpkg-query -W -f '$${db:Status-Status}' $$p 2>/dev/null | grep -q '^installed$$' || echo $$p; done); \
+	if [ -n "$$missing" ]; then \
+		run=; [ "$$(id -u)" = 0 ] || run='sudo -n'; \
+		$$run apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$run apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	fi; \
+	echo "deps: $$(( $$(date +%s) - s )) s, installed: $${missing:-nothing was missing}" | tr '\n' ' '; echo
+
+include pipeline.mk
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+ifneq ($(filter deps,$(MAKECMDGOALS)),)
+$(filter-out deps,$(MAKECMDGOALS)) programs man: | deps
+$(B)/%.o: | deps
+endif

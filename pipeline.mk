@@ -1,0 +1,1 @@
+# The data DAG: one block per stage, and nothing else.
