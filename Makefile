@@ -6,6 +6,17 @@ MAKEFLAGS += -rR
 .DELETE_ON_ERROR:
 .SECONDARY:
 
+# Nothing is probed before the packages are there: when deps is one goal of several, it runs to its end first.
+REST := $(filter-out deps,$(MAKECMDGOALS))
+ifneq ($(and $(filter deps,$(MAKECMDGOALS)),$(REST)),)
+.PHONY: deps $(REST)
+deps:
+	@$(MAKE) --no-print-directory deps
+$(firstword $(REST)): deps
+	@$(MAKE) --no-print-directory $(REST)
+$(wordlist 2,99,$(REST)): $(firstword $(REST)) ;
+else
+
 OUT ?= out
 CC := gcc
 AR := ar
@@ -155,7 +166,6 @@ distclean: ## remove everything generated, the work store too
 help: ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
-# Nothing is probed before this has run: when deps is a goal, all else waits for it (see the end).
 DEBIAN := build-essential clang libjansson-dev libxxhash-dev libssl-dev libzstd-dev zstd libsqlite3-dev sqlite3 \
 	libcurl4-openssl-dev libseccomp-dev bubblewrap libncurses-dev libcmocka-dev bats mandoc tmux python3 pkg-config
 deps: ## install the Debian packages (as root or by sudo -n)
@@ -170,7 +180,4 @@ deps: ## install the Debian packages (as root or by sudo -n)
 include pipeline.mk
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-ifneq ($(filter deps,$(MAKECMDGOALS)),)
-$(filter-out deps,$(MAKECMDGOALS)) programs man: | deps
-$(B)/%.o: | deps
 endif
