@@ -12,6 +12,8 @@
 extern const char *const rec_schema_names[];
 /* 0, or -1 with a sentence that names the path of the field: "task.inputs[1].dtype: ...". */
 int rec_schema_check(const char *name, const json_t *value, struct buf *err);
+/* A section of a case: "task", "solutions" (an array)...; sections that the table does not know pass. */
+int rec_schema_check_section(const char *section, const json_t *value, struct buf *err);
 /* The JSON Schema (draft 2020-12) of one record. */
 int rec_schema_write(const char *name, struct buf *out);
 
