@@ -57,8 +57,10 @@ void eval_solution_id(const char *task_id, const char *source, char out[33]);
 
 /* ---- for ingest: the oracles by themselves */
 /* Runs both executable forms (where there are two) on the check workloads with generated inputs, and the
- * worked examples against the oracle. 1 agree, 0 refused with a sentence in err, -1 ours. */
-int eval_check_task(struct eval *e, const struct task *t, struct buf *err);
+ * worked examples against the oracle. 1 agree; 0 refused, with a sentence in err and a word in *code:
+ * forms_disagree, example_wrong, oracle_fails, reference_does_not_compile, reference_crashed,
+ * reference_out_of_bounds, reference_timeout, reference_exited; -1 ours. */
+int eval_check_task(struct eval *e, const struct task *t, const char **code, struct buf *err);
 
 /* How many evaluations were run and how many came from the store, since eval_open. */
 void eval_counts(const struct eval *e, uint64_t *run, uint64_t *stored);

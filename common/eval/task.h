@@ -7,6 +7,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "cuda/cuda.h"
+#include "math/math.h"
 #include "tensor/dtype.h"
 
 enum { TASK_MAX_RANK = 8, TASK_MAX_TENSORS = 16, TASK_MAX_AXES = 32, TASK_MAX_SCALARS = 16, TASK_MAX_WORKLOADS = 16 };
@@ -70,7 +72,14 @@ int64_t task_shape(const struct task *t, const struct task_tensor *tensor, const
 	int64_t shape[TASK_MAX_RANK]);
 const struct task_workload *task_workload(const struct task *t, const char *name);
 
-/* The C++ prototype of solve and the text of the header that every solution is compiled with. */
+/* Every axis from the variable ones given as {"N": 7, ...}. 0, or -1 with a sentence. */
+int task_resolve(const struct task *t, const json_t *given, int64_t values[TASK_MAX_AXES], struct buf *err);
+/* The math spec against this task; NULL with "spec.math:LINE:COLUMN: ...". Returned owned (math_free). */
+struct math_spec *task_parse_math(const struct task *t, struct buf *err);
+/* The arguments of solve, in order; sizes and values only with a workload. Returns how many. */
+int task_arguments(const struct task *t, const struct task_workload *w, struct cuda_argument arguments[CUDA_MAX_ARGUMENTS]);
+
+/* The C++ prototype of solve. */
 void task_prototype(const struct task *t, struct buf *out);
 /* The task's identity: a hash of its contract (forms, tensors, workloads, oracle), not of its name. */
 void task_identity(const json_t *section, char out[33]);
