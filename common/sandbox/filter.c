@@ -1,0 +1,122 @@
+/* The seccomp filter. In: nothing. Out: a BPF program that the supervisor loads.
+ * A list of what is refused, since compilers need much; but calls newer than the list are refused
+ * unseen: they get ENOSYS, as on an older kernel, which every program must expect. */
+#include "sandbox/filter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The last call known to this list (fchmodat2 is 452); higher numbers, and the x32 calls, get ENOSYS. */
+enum { LAST_KNOWN_CALL = 450 };
+
+#define NEW_NAMESPACES (CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+	CLONE_NEWPID | CLONE_NEWNET)
+
+static const struct {
+	const char *call;
+	int error;
+} refused[] = {
+	/* looking into, or reaching into, other processes */
+	{ "ptrace", EPERM }, { "process_vm_readv", EPERM }, { "process_vm_writev", EPERM },
+	{ "process_madvise", EPERM }, { "process_mrelease", EPERM }, { "pidfd_getfd", EPERM }, { "kcmp", EPERM },
+	{ "move_pages", EPERM }, { "migrate_pages", EPERM },
+	/* memory that the limits do not count */
+	{ "memfd_create", EPERM }, { "memfd_secret", ENOSYS }, { "shmget", EPERM }, { "shmat", EPERM },
+	{ "shmctl", EPERM }, { "shmdt", EPERM }, { "msgget", EPERM }, { "msgsnd", EPERM }, { "msgrcv", EPERM },
+	{ "msgctl", EPERM }, { "semget", EPERM }, { "semop", EPERM }, { "semctl", EPERM },
+	{ "semtimedop", EPERM }, { "mq_open", EPERM }, { "mq_unlink", EPERM },
+	/* ways round this filter, and large kernel surfaces */
+	{ "io_uring_setup", ENOSYS }, { "io_uring_enter", ENOSYS }, { "io_uring_register", ENOSYS },
+	{ "userfaultfd", ENOSYS }, { "bpf", EPERM }, { "perf_event_open", EPERM }, { "add_key", EPERM },
+	{ "request_key", EPERM }, { "keyctl", EPERM }, { "fanotify_init", EPERM }, { "fanotify_mark", EPERM },
+	{ "modify_ldt", EPERM }, { "vmsplice", EPERM }, { "lookup_dcookie", EPERM },
+	{ "landlock_create_ruleset", ENOSYS }, { "landlock_add_rule", ENOSYS }, { "landlock_restrict_self", ENOSYS },
+	/* namespaces and mounts */
+	{ "clone3", ENOSYS }, { "unshare", EPERM }, { "setns", EPERM }, { "mount", EPERM }, { "umount2", EPERM },
+	{ "pivot_root", EPERM }, { "chroot", EPERM }, { "open_tree", EPERM }, { "move_mount", EPERM },
+	{ "fsopen", EPERM }, { "fsconfig", EPERM }, { "fsmount", EPERM }, { "fspick", EPERM },
+	{ "mount_setattr", EPERM }, { "name_to_handle_at", EPERM }, { "open_by_handle_at", EPERM },
+	/* the machine */
+	{ "kexec_load", EPERM }, { "kexec_file_load", EPERM }, { "init_module", EPERM }, { "finit_module", EPERM },
+	{ "delete_module", EPERM }, { "reboot", EPERM }, { "swapon", EPERM }, { "swapoff", EPERM },
+	{ "acct", EPERM }, { "quotactl", EPERM }, { "quotactl_fd", EPERM }, { "settimeofday", EPERM },
+	{ "clock_settime", EPERM }, { "clock_adjtime", EPERM }, { "adjtimex", EPERM }, { "sethostname", EPERM },
+	{ "setdomainname", EPERM }, { "iopl", EPERM }, { "ioperm", EPERM }, { "syslog", EPERM },
+	{ "vhangup", EPERM },
+};
+
+static int
+refuse_calls(scmp_filter_ctx filter)
+{
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+		int number = seccomp_syscall_resolve_name(refused[i].call);
+		if (number == __NR_SCMP_ERROR)
+			continue;	/* newer than this libseccomp, so above LAST_KNOWN_CALL */
+		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)refused[i].error), number, 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* Calls that are refused for some arguments only. */
+static int
+refuse_arguments(scmp_filter_ctx filter, bool no_unix_sockets)
+{
+	uint32_t eperm = SCMP_ACT_ERRNO(EPERM), refuse = SCMP_ACT_ERRNO(EAFNOSUPPORT);
+	int failed = 0;
+
+	/* flags in the first argument, one bit at a time: any of them is refused */
+	for (unsigned bit = 0; bit < 32; bit++)
+		if (NEW_NAMESPACES & 1u << bit)
+			failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(clone), 1,
+				SCMP_A0(SCMP_CMP_MASKED_EQ, 1u << bit, 1u << bit));
+	if (no_unix_sockets)
+		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 0);
+	else
+		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
+	failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socketpair), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCLINUX));
+	return failed ? -1 : 0;
+}
+
+static int
+export(scmp_filter_ctx filter, struct buf *program)
+{
+	const struct sock_filter prefix[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, LAST_KNOWN_CALL, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+	};
+	int fd = memfd_create("filter", MFD_CLOEXEC), failed = -1;
+
+	buf_add(program, prefix, sizeof prefix);
+	if (fd >= 0 && !seccomp_export_bpf(filter, fd) && lseek(fd, 0, SEEK_SET) == 0)
+		failed = buf_read_fd(program, fd, sizeof(struct sock_filter) * BPF_MAXINSNS);
+	if (fd >= 0)
+		close(fd);
+	return failed;
+}
+
+int
+sandbox_filter(bool no_unix_sockets, struct buf *program, struct buf *err)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	int failed = !filter || refuse_calls(filter) || refuse_arguments(filter, no_unix_sockets) ||
+		export(filter, program);
+
+	if (filter)
+		seccomp_release(filter);
+	if (failed)
+		return buf_err(err, "The system call filter cannot be built: libseccomp refused a rule.");
+	return 0;
+}
