@@ -16,7 +16,9 @@ enum { PLAN_GIVEN_STREAM = 1 };
 
 enum plan_kind {
 	PLAN_LAUNCH, PLAN_MEMSET, PLAN_COPY, PLAN_UPLOAD, PLAN_ALLOCATE, PLAN_FREE,
-	PLAN_EVENT_RECORD, PLAN_EVENT_WAIT, PLAN_SYNCHRONISE,
+	PLAN_EVENT_RECORD, PLAN_EVENT_WAIT,
+	PLAN_AWAIT,		/* the host waited for an event */
+	PLAN_SYNCHRONISE,	/* the host waited for a stream, or for the device */
 };
 
 struct plan_launch {
@@ -39,7 +41,7 @@ struct plan_memory {
 struct plan_operation {
 	enum plan_kind kind;
 	uint16_t stream;	/* PLAN_GIVEN_STREAM is solve's; SYNCHRONISE: 0 means the whole device */
-	uint32_t event;		/* EVENT_RECORD, EVENT_WAIT */
+	uint32_t event;		/* EVENT_RECORD, EVENT_WAIT, AWAIT */
 	uint32_t line;		/* in the text, for messages */
 	union {
 		struct plan_launch launch;
@@ -57,7 +59,7 @@ struct plan_buffer {
 struct plan_kernel {
 	const char *name;
 	uint32_t parameters, parameter_bytes;
-	const struct ptx_parameter *parameter;
+	const struct ptxinfo_parameter *parameter;
 	uint32_t registers, static_shared;	/* from ptxas */
 };
 
@@ -67,7 +69,7 @@ struct plan {
 	uint32_t buffers, kernels, symbols, operations, calls, streams, events;
 	struct plan_buffer *buffer;	/* in order of solve()'s arguments */
 	struct plan_kernel *kernel;	/* those that are launched */
-	struct ptx_symbol *symbol;	/* all of the module */
+	struct ptxinfo_symbol *symbol;	/* all of the module */
 	struct plan_operation *operation;
 	uint32_t call_start[PLAN_MAX_CALLS + 1];	/* operations of call i are [start i, start i+1) */
 	uint64_t scratch_bytes;		/* most that was live at once */
@@ -76,8 +78,8 @@ struct plan {
 	bool host_address_words;	/* arguments depend on addresses otherwise than as plain 8-byte pointers */
 };
 
-/* Where buffer `bytes` long may lie: *address is the first free address and is moved past it. 0, or -1 when the
- * region is full. Both the recorder and cuda_record use it, so that addresses agree by construction. */
+/* Where a buffer of `bytes` bytes lies: *next is the arena's first free granule, moved past the buffer and its
+ * guard; starts at CUDA_ARENA. 0, or -1 when the arena is full. Both the recorder and cuda_record use it, so that addresses agree by construction. */
 int plan_place(uint64_t *next, uint64_t bytes, uint64_t *address);
 
 /* Parses a plan of the device code `info`, whose buffers must be exactly those given (the recorder's job said

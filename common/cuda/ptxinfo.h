@@ -15,15 +15,15 @@ enum {
 	PTXINFO_MAX_NAME = 4000, PTXINFO_MAX_BYTES = 64 << 20,
 };
 
-struct ptx_parameter {
+struct ptxinfo_parameter {
 	uint32_t offset, bytes;
 	bool aggregate;		/* declared as an array of bytes: may hold padding */
 };
 
-struct ptx_kernel {
+struct ptxinfo_kernel {
 	const char *name;
 	uint32_t parameters, parameter_bytes;
-	struct ptx_parameter *parameter;
+	struct ptxinfo_parameter *parameter;
 	uint32_t max_threads;		/* product of .maxntid or .reqntid, 1024 without */
 	uint32_t required_block[3];	/* .reqntid, or zeros */
 	uint32_t required_cluster[3];	/* .reqnctapercluster, or zeros */
@@ -31,7 +31,7 @@ struct ptx_kernel {
 };
 
 /* A `__device__` or `__constant__` variable, with the address it gets in every plan of this code. */
-struct ptx_symbol {
+struct ptxinfo_symbol {
 	const char *name;
 	uint64_t address, bytes;
 	uint32_t alignment;
@@ -41,15 +41,15 @@ struct ptx_symbol {
 struct ptxinfo {
 	struct arena arena;
 	uint32_t kernels, symbols;
-	struct ptx_kernel *kernel;	/* sorted by name */
-	struct ptx_symbol *symbol;	/* in the order of the PTX */
+	struct ptxinfo_kernel *kernel;	/* sorted by name */
+	struct ptxinfo_symbol *symbol;	/* in the order of the PTX */
 };
 
 /* Reads PTX text and the output of ptxas -v (NULL: no resources). NULL with a sentence. Returned owned. */
 struct ptxinfo *ptxinfo_read(const char *ptx, size_t ptx_bytes, const char *ptxas, size_t ptxas_bytes, struct buf *err);
 void ptxinfo_free(struct ptxinfo *info);
 /* NULL when there is none. Borrowed. */
-const struct ptx_kernel *ptxinfo_kernel(const struct ptxinfo *info, const char *name);
-const struct ptx_symbol *ptxinfo_symbol(const struct ptxinfo *info, const char *name);
+const struct ptxinfo_kernel *ptxinfo_kernel(const struct ptxinfo *info, const char *name);
+const struct ptxinfo_symbol *ptxinfo_symbol(const struct ptxinfo *info, const char *name);
 
 #endif
