@@ -11,6 +11,11 @@
 #include "eval/task.h"
 #include "store/store.h"
 
+/* Work is counted in lane instructions; a sector of 32 bytes counts as many as an SM of sm_90 issues while its L1
+ * delivers one: 128 lane instructions and 128 bytes a clock (NVIDIA, "H100 Tensor Core GPU Architecture", 2022).
+ * The sum is a cost and nothing more: no time follows from it. */
+enum { COST_PER_SECTOR = 32 };
+
 /* Raised by hand when an input byte or a verdict changes for the same solution; a golden test watches it. */
 enum { VERDICT_PROTOCOL = 1 };
 #define EVAL_TARGET "ptx-sm_90"

@@ -1,0 +1,533 @@
+/* Source in, evaluations out: build, record, run, judge, one workload after the other until one fails.
+ * Only deterministic verdicts are made here, so each is stored by what was asked and never run twice. */
+#include "eval/eval.h"
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/die.h"
+#include "base/io.h"
+#include "cuda/build.h"
+#include "cuda/nvrtc.h"
+#include "cuda/record.h"
+#include "eval/inputs.h"
+#include "eval/oracle.h"
+#include "eval/run.h"
+#include "hash/id.h"
+#include "rec/json.h"
+#include "sandbox/sandbox.h"
+#include "tensor/compare.h"
+
+enum { PRINTED_BYTES = 1024, TRIAL_VISIBLE = 0, TRIAL_FINAL = 1 };
+
+struct eval_args eval_args = { .store = "out/store", .device = "cpu" };
+
+const struct opt eval_option_table[] = {
+	{ 0, "store", OPT_STRING, &eval_args.store, "DIR", "keep answers, builds and evaluations in DIR", 0, 0 },
+	{ 0, "device", OPT_STRING, &eval_args.device, "cpu", "run kernels on the PTX machine (cpu)", 0, 0 },
+	{ 0, "sandbox", OPT_CALL, sandbox_option, "LEVEL", SANDBOX_OPTION_HELP, 0, 0 },
+	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
+};
+
+struct eval {
+	struct store *store;
+	char *builds;		/* folder of the build cache */
+	uint64_t seed;
+	atomic_uint_fast64_t run, stored;
+};
+
+struct eval *
+eval_open(uint64_t seed, int *status, struct buf *err)
+{
+	*status = EX_USAGE;
+	if (strcmp(eval_args.device, "cpu")) {
+		buf_err(err, "--device %s: only cpu is known to this version", eval_args.device);
+		return NULL;
+	}
+	*status = EX_UNAVAILABLE;
+	if (sandbox_require(SANDBOX_UNSET, err) || !cuda_toolkit_version(err))
+		return NULL;
+	*status = EX_CANTCREAT;
+	struct store *store = store_open(eval_args.store, err);
+	if (!store)
+		return NULL;
+	struct eval *e = xcalloc(1, sizeof *e);
+	struct buf builds = BUF_INIT;
+	buf_addf(&builds, "%s/builds", eval_args.store);
+	e->store = store;
+	e->builds = buf_detach(&builds);
+	e->seed = seed;
+	*status = EX_OK;
+	return e;
+}
+
+void
+eval_close(struct eval *e)
+{
+	if (!e)
+		return;
+	store_close(e->store);
+	free(e->builds);
+	free(e);
+}
+
+struct store *
+eval_store(struct eval *e)
+{
+	return e->store;
+}
+
+void
+eval_counts(const struct eval *e, uint64_t *run, uint64_t *stored)
+{
+	*run = atomic_load(&e->run);
+	*stored = atomic_load(&e->stored);
+}
+
+/* ---- identities */
+
+void
+eval_solution_id(const char *task_id, const char *source, char out[33])
+{
+	struct hash_id_state *state = hash_id_start();
+
+	hash_id_text(state, task_id);
+	hash_id_text(state, source);
+	hash_id_end(state, out);
+}
+
+/* One question: this solution on this workload with these inputs, under this protocol. */
+struct question {
+	const struct task *task;
+	const struct task_workload *workload;	/* NULL: does it compile? */
+	const char *source;
+	char solution[HASH_ID_HEX], id[HASH_ID_HEX];
+	uint64_t trial;
+};
+
+static void
+ask(const struct eval *e, const struct task *t, const struct task_workload *w, const char *source, uint64_t trial,
+	struct question *q)
+{
+	uint64_t numbers[] = { e->seed, trial, VERDICT_PROTOCOL };
+	struct hash_id_state *state = hash_id_start();
+
+	*q = (struct question){ .task = t, .workload = w, .source = source, .trial = trial };
+	eval_solution_id(t->id, source, q->solution);
+	hash_id_text(state, q->solution);
+	hash_id_text(state, w ? w->name : "");
+	hash_id_text(state, EVAL_TARGET);
+	hash_id_part(state, numbers, sizeof numbers);
+	hash_id_end(state, q->id);
+}
+
+static const char *
+role_name(enum task_role role)
+{
+	return role == TASK_CHECK ? "check" : role == TASK_PROFILE ? "profile" : "bench";
+}
+
+/* An evaluation without its findings and figures. */
+static json_t *
+start_evaluation(const struct question *q, const char *status, const char *reason)
+{
+	json_t *e = json_pack("{s:s, s:s}", "id", q->id, "solution_id", q->solution);
+
+	if (q->workload) {
+		json_object_set_new(e, "workload", json_string(q->workload->name));
+		json_object_set_new(e, "role", json_string(role_name(q->workload->role)));
+		json_object_set_new(e, "held_out", json_boolean(q->workload->held_out));
+	}
+	json_object_set_new(e, "trial", json_integer((json_int_t)q->trial));
+	json_object_set_new(e, "target", json_string(EVAL_TARGET));
+	json_object_set_new(e, "protocol", json_integer(VERDICT_PROTOCOL));
+	json_object_set_new(e, "status", json_string(status));
+	if (reason && reason[0])
+		json_object_set_new(e, "reason", rec_json_text(reason, strlen(reason)));
+	return e;
+}
+
+/* ---- the store */
+
+/* 1 and the evaluation, 0, or -1. The whole source is compared, not only its hash. */
+static int
+recall(struct eval *e, const struct question *q, json_t **evaluation, struct buf *err)
+{
+	struct buf text = BUF_INIT, why = BUF_INIT;
+	int there = store_get(e->store, "evaluations", q->id, &text, err);
+	json_t *entry = there == 1 ? rec_json_parse(buf_str(&text), text.len, &why) : NULL;
+
+	buf_release(&text);
+	buf_release(&why);
+	if (there < 0)
+		return -1;
+	if (!entry || strcmp(rec_json_string(entry, "source", ""), q->source)) {
+		json_decref(entry);
+		return 0;
+	}
+	*evaluation = json_incref(json_object_get(entry, "evaluation"));
+	json_decref(entry);
+	atomic_fetch_add(&e->stored, 1);
+	return 1;
+}
+
+static int
+remember(struct eval *e, const struct question *q, json_t *evaluation, struct buf *err)
+{
+	json_t *entry = json_pack("{s:o, s:O}", "source", rec_json_text(q->source, strlen(q->source)), "evaluation",
+		evaluation);
+	struct buf text = BUF_INIT;
+
+	rec_json_dump(entry, &text);
+	int status = store_put(e->store, "evaluations", q->id, buf_str(&text), text.len, err);
+	if (status == 0)
+		status = store_journal(e->store, "evaluated", q->id, err);
+	atomic_fetch_add(&e->run, 1);
+	buf_release(&text);
+	json_decref(entry);
+	return status;
+}
+
+/* ---- the judge */
+
+static json_t *
+mismatch_json(const struct tensor *got, const struct compare_result *r)
+{
+	int64_t subscripts[TENSOR_MAX_RANK];
+	json_t *index = json_array();
+
+	tensor_subscripts(got->rank, got->shape, r->first_mismatch, subscripts);
+	for (int d = 0; d < got->rank; d++)
+		json_array_append_new(index, json_integer(subscripts[d]));
+	json_t *m = json_pack("{s:s, s:o}", "output", got->name, "index", index);
+	double values[] = { r->expected, r->got };
+	const char *const names[] = { "expected", "got" };
+	for (int i = 0; i < 2; i++) {
+		/* JSON has no infinities and no NaN: those are words. */
+		json_t *value = isnan(values[i]) ? json_string("nan") : isinf(values[i])
+			? json_string(values[i] > 0 ? "inf" : "-inf") : json_real(values[i]);
+		json_object_set_new(m, names[i], value);
+	}
+	return m;
+}
+
+static struct tolerance
+tolerance_of(const struct task *t, const struct task_workload *w, enum dtype dtype)
+{
+	struct tolerance tolerance = { t->rtol, t->atol };
+	const char *names[TASK_MAX_AXES];
+	struct buf err = BUF_INIT;
+	int64_t reduction = 1;
+
+	if (!t->reduction)
+		return tolerance;
+	for (int i = 0; i < t->axes; i++)
+		names[i] = t->axis[i].name;
+	if (math_axis_expression(t->reduction, names, w->axes, (size_t)t->axes, &reduction, &err))
+		reduction = 1;	/* task_load has refused it already */
+	buf_release(&err);
+	return compare_widen(tolerance, dtype, reduction);
+}
+
+/* Compares all outputs and adds the figures to the evaluation. 1 equal, 0 not, -1 ours. */
+static int
+judge(const struct task *t, const struct task_workload *w, const struct tensor *got, const struct tensor *expected,
+	json_t *evaluation, struct buf *err)
+{
+	double absolute = 0, relative = 0;
+	int64_t mismatched = 0, elements = 0;
+
+	for (int i = 0; i < t->outputs; i++) {
+		struct compare_result r;
+
+		if (compare_tensors(&got[i], &expected[i], tolerance_of(t, w, got[i].dtype), &r, err))
+			return -1;
+		if (r.mismatched && !mismatched)
+			json_object_set_new(evaluation, "first_mismatch", mismatch_json(&got[i], &r));
+		mismatched += r.mismatched;
+		elements += r.elements;
+		absolute = fmax(absolute, r.max_absolute_error);
+		relative = fmax(relative, r.max_relative_error);
+	}
+	json_object_set_new(evaluation, "max_absolute_error", json_real(rec_json_round3(absolute)));
+	json_object_set_new(evaluation, "max_relative_error", json_real(rec_json_round3(relative)));
+	json_object_set_new(evaluation, "mismatched_elements", json_integer(mismatched));
+	json_object_set_new(evaluation, "compared_elements", json_integer(elements));
+	return mismatched == 0;
+}
+
+static void
+set_wrong(json_t *evaluation)
+{
+	struct buf reason = BUF_INIT;
+
+	buf_addf(&reason, "%lld of %lld elements differ from the oracle by more than the tolerance",
+		(long long)rec_json_integer(evaluation, "mismatched_elements", 0),
+		(long long)rec_json_integer(evaluation, "compared_elements", 0));
+	json_object_set_new(evaluation, "status", json_string("INCORRECT_NUMERICAL"));
+	json_object_set_new(evaluation, "reason", json_string(buf_str(&reason)));
+	buf_release(&reason);
+}
+
+static int
+judge_outputs(struct eval *e, const struct question *q, const struct run_result *run, const struct tensor *inputs,
+	json_t *evaluation, struct buf *err)
+{
+	const struct task *t = q->task;
+	struct tensor expected[TASK_MAX_TENSORS];
+	const char *code = "";
+	struct buf why = BUF_INIT;
+	enum oracle_status status = oracle_run(e->store, t, q->workload->axes, t->oracle_is_math, inputs, expected, &code,
+		&why);
+
+	if (status != ORACLE_OK) {
+		buf_err(err, "the oracle of task %s failed on workload %s (%s): %s", t->name, q->workload->name, code,
+			buf_str(&why));
+		buf_release(&why);
+		return -1;
+	}
+	int equal = judge(t, q->workload, run->outputs, expected, evaluation, err);
+	for (int i = 0; i < t->outputs; i++)
+		tensor_release(&expected[i]);
+	if (equal == 0)
+		set_wrong(evaluation);
+	return equal < 0 ? -1 : 0;
+}
+
+/* ---- one workload */
+
+static void
+set_cost(json_t *evaluation)
+{
+	json_t *c = json_object_get(evaluation, "counters");
+	json_int_t sectors = rec_json_integer(c, "global_read_sectors", 0) + rec_json_integer(c, "global_write_sectors", 0);
+
+	json_object_set_new(evaluation, "cost",
+		json_integer(rec_json_integer(c, "lane_instructions", 0) + COST_PER_SECTOR * sectors));
+}
+
+static int
+run_and_judge(struct eval *e, const struct question *q, const struct cuda_build *build,
+	const struct cuda_recording *recording, const struct tensor *inputs, json_t **evaluation, struct buf *err)
+{
+	struct run_result run;
+	int status = 0;
+
+	if (run_on_ptx(q->task, q->workload, build->folder, recording, inputs, q->workload->role == TASK_CHECK, &run, err))
+		return -1;
+	*evaluation = start_evaluation(q, run.status, buf_str(&run.reason));
+	json_object_set(*evaluation, "findings", run.findings);
+	json_object_set(*evaluation, "counters", run.counters);
+	if (run.printed.len) {
+		buf_elide(&run.printed, PRINTED_BYTES);
+		json_object_set_new(*evaluation, "printed", rec_json_text(run.printed.data, run.printed.len));
+	}
+	if (!strcmp(run.status, "PASSED"))
+		status = judge_outputs(e, q, &run, inputs, *evaluation, err);
+	if (status == 0 && q->workload->role == TASK_PROFILE
+			&& !strcmp(rec_json_string(*evaluation, "status", ""), "PASSED"))
+		set_cost(*evaluation);
+	run_release(&run);
+	if (status) {
+		json_decref(*evaluation);
+		*evaluation = NULL;
+	}
+	return status;
+}
+
+static int
+evaluate_workload(struct eval *e, const struct question *q, const struct cuda_build *build, json_t **evaluation,
+	struct buf *err)
+{
+	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
+	struct inputs_key key = { e->seed, q->trial, q->source };
+	struct tensor inputs[TASK_MAX_TENSORS];
+	struct cuda_recording recording = CUDA_RECORDING_INIT;
+	int count = task_arguments(q->task, q->workload, arguments), status = 0;
+
+	if (cuda_record(build->folder, arguments, count, NULL, NULL, &recording, err))
+		return -1;
+	if (recording.verdict != CUDA_OK) {
+		*evaluation = start_evaluation(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));
+	} else if (inputs_make(q->task, q->workload, &key, inputs, err)) {
+		status = -1;
+	} else {
+		status = run_and_judge(e, q, build, &recording, inputs, evaluation, err);
+		for (int i = 0; i < q->task->inputs; i++)
+			tensor_release(&inputs[i]);
+	}
+	cuda_recording_release(&recording);
+	return status;
+}
+
+/* ---- a solution */
+
+struct session {
+	struct eval *eval;
+	const struct task *task;
+	const char *source;
+	struct cuda_build build;
+	bool built;
+};
+
+static int
+build(struct session *s, struct buf *err)
+{
+	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
+	struct buf prelude = BUF_INIT;
+
+	if (s->built)
+		return 0;
+	int status = cuda_prelude(arguments, task_arguments(s->task, NULL, arguments), &prelude, err);
+	if (status == 0)
+		status = cuda_build(s->source, strlen(s->source), buf_str(&prelude), s->eval->builds, NULL, &s->build, err);
+	s->built = status == 0;
+	buf_release(&prelude);
+	return status;
+}
+
+/* The compiler's first error as a finding, so that a repair can cite its line. */
+static json_t *
+compiler_finding(const char *log)
+{
+	for (const char *line = log; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+		const char *end = strchrnul(line, '\n'), *open = memchr(line, '(', (size_t)(end - line));
+		const char *error = strstr(line, "error");
+		char *after = NULL;
+		long number = open ? strtol(open + 1, &after, 10) : 0;
+
+		if (error && error < end && after && *after == ')' && number > 0)
+			return json_pack("{s:s, s:s, s:o, s:i, s:o}", "check", "compiler", "kind", "error",
+				"file", rec_json_text(line, (size_t)(open - line)), "line", (int)number,
+				"message", rec_json_text(error, (size_t)(end - error)));
+	}
+	return NULL;
+}
+
+static json_t *
+build_failure(const struct question *q, const struct cuda_build *b)
+{
+	bool compiler = b->verdict == CUDA_COMPILE_ERROR;
+	json_t *finding = compiler ? compiler_finding(buf_str(&b->log)) : NULL;
+	const char *reason = finding ? rec_json_string(finding, "message", "") : compiler ? "nvcc refuses it"
+		: buf_str(&b->log);
+	json_t *evaluation = start_evaluation(q, cuda_verdict_name(b->verdict), reason);
+
+	if (compiler)
+		json_object_set_new(evaluation, "compile_log", rec_json_text(buf_str(&b->log), b->log.len));
+	if (finding)
+		json_object_set_new(evaluation, "findings", json_pack("[o]", finding));
+	return evaluation;
+}
+
+static int
+answer(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
+{
+	int known = recall(s->eval, q, evaluation, err);
+
+	if (known)
+		return known < 0 ? -1 : 0;
+	if (build(s, err))
+		return -1;
+	if (s->build.verdict != CUDA_OK)
+		*evaluation = build_failure(q, &s->build);
+	else if (!q->workload)
+		*evaluation = start_evaluation(q, "PASSED", NULL);
+	else if (evaluate_workload(s->eval, q, &s->build, evaluation, err))
+		return -1;
+	/* A compiler or host code that met the wall clock may have met a slow machine. */
+	if (!strcmp(rec_json_string(*evaluation, "status", ""), "TIMEOUT") && !json_object_get(*evaluation, "counters"))
+		return 0;
+	if (remember(s->eval, q, *evaluation, err)) {
+		json_decref(*evaluation);
+		return -1;
+	}
+	return 0;
+}
+
+static bool
+selected(const struct task_workload *w, enum eval_select select, bool profile)
+{
+	if (profile)
+		return w->role == TASK_PROFILE;
+	return w->role == TASK_CHECK && (select == EVAL_ALL || !w->held_out);
+}
+
+/* 1 go on, 0 stop, -1 ours. */
+static int
+add_answer(struct session *s, const struct task_workload *w, uint64_t trial, json_t *list, struct eval_summary *summary,
+	struct buf *err)
+{
+	struct question q;
+	json_t *evaluation = NULL;
+
+	ask(s->eval, s->task, w, s->source, trial, &q);
+	if (answer(s, &q, &evaluation, err))
+		return -1;
+	json_array_append_new(list, evaluation);
+	const char *status = rec_json_string(evaluation, "status", "");
+	if (strcmp(status, "PASSED")) {
+		summary->status = status;
+		summary->decisive = evaluation;
+		return 0;
+	}
+	if (w && w->role == TASK_PROFILE) {
+		summary->decisive = evaluation;
+		summary->cost = rec_json_number(evaluation, "cost", NAN);
+	}
+	return 1;
+}
+
+int
+eval_solution(struct eval *e, const struct task *t, const char *source, enum eval_select select, json_t **evaluations,
+	struct eval_summary *summary, struct buf *err)
+{
+	struct session s = { e, t, source, CUDA_BUILD_INIT, false };
+	uint64_t trial = select == EVAL_ALL ? TRIAL_FINAL : TRIAL_VISIBLE;
+	json_t *list = json_array();
+
+	*summary = (struct eval_summary){ "PASSED", NULL, NAN };
+	/* The build is a question of its own, so that a source that does not compile has one evaluation only. */
+	int go = add_answer(&s, NULL, 0, list, summary, err);
+	if (go == 1)
+		json_array_clear(list);
+	for (int profile = 0; profile < 2; profile++)
+		for (int i = 0; i < t->workloads && go == 1; i++)
+			if (selected(&t->workload[i], select, profile))
+				go = add_answer(&s, &t->workload[i], trial, list, summary, err);
+	if (s.built)
+		cuda_build_release(&s.build);
+	if (go < 0) {
+		json_decref(list);
+		return -1;
+	}
+	*evaluations = list;
+	return 0;
+}
+
+int
+eval_compile(struct eval *e, const struct task *t, const char *source, struct buf *log, struct buf *err)
+{
+	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
+	struct session s = { e, t, source, CUDA_BUILD_INIT, false };
+	struct buf prelude = BUF_INIT;
+	enum cuda_check quick;
+	int status = cuda_prelude(arguments, task_arguments(t, NULL, arguments), &prelude, err);
+
+	if (status == 0)
+		status = cuda_quick_check(source, strlen(source), buf_str(&prelude), NULL, &quick, log, err);
+	buf_release(&prelude);
+	if (status)
+		return -1;
+	if (quick != CUDA_CHECK_ASK_NVCC)
+		return quick == CUDA_CHECK_OK;
+	buf_reset(log);
+	if (build(&s, err))
+		return -1;
+	buf_add(log, buf_str(&s.build.log), s.build.log.len);
+	status = s.build.verdict == CUDA_OK;
+	cuda_build_release(&s.build);
+	return status;
+}

@@ -1,0 +1,366 @@
+/* km-ptx IN OUT: the PTX worker. In: IN/{job.json, plan, device.ptx, ptxas.txt, inputs.bin}. Out:
+ * OUT/report.json and OUT/outputs.bin. Buffers are mapped where the plan recorded them, so that a device
+ * pointer is a host pointer; nothing but inputs, poisoned outputs and scratch is there to be read. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/die.h"
+#include "base/io.h"
+#include "cuda/plan.h"
+#include "ptx/ptx.h"
+#include "rec/json.h"
+
+enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16 };
+#define MAX_INPUT_BYTES ((size_t)2 << 30)
+
+struct worker {
+	struct ptx_module *module;
+	struct ptx_machine *machine;
+	struct ptxinfo *info;
+	struct plan *plan;
+	struct plan_buffer buffer[MAX_BUFFERS];
+	int poison[MAX_BUFFERS];
+	uint32_t buffers;
+	bool checked;
+	uint64_t budget;
+	struct ptx_counters total;
+	enum ptx_status status;
+	struct buf reason;
+};
+
+static struct buf
+read_input(const char *folder, const char *name, size_t max_bytes)
+{
+	struct buf path = BUF_INIT, content = BUF_INIT, err = BUF_INIT;
+
+	buf_addf(&path, "%s/%s", folder, name);
+	if (buf_read_file(&content, buf_str(&path), max_bytes, &err))
+		die(EX_NOINPUT, "%s", buf_str(&err));
+	buf_release(&path);
+	return content;
+}
+
+static void
+read_job(struct worker *w, const char *folder)
+{
+	struct buf text = read_input(folder, "job.json", MAX_FILE_BYTES), err = BUF_INIT;
+	json_t *job = rec_json_parse(buf_str(&text), text.len, &err), *item;
+	json_t *list = json_object_get(job, "buffers");
+	size_t i;
+
+	if (!job || json_array_size(list) > MAX_BUFFERS)
+		die(EX_DATAERR, "job.json: %s", buf_str(&err));
+	json_array_foreach(list, i, item) {
+		w->buffer[i] = (struct plan_buffer){ rec_json_string(item, "name", "?"),
+			(uint64_t)rec_json_integer(item, "address", 0), (uint64_t)rec_json_integer(item, "bytes", 0),
+			rec_json_boolean(item, "output", 0) };
+		w->poison[i] = (int)rec_json_integer(item, "poison", 0xff);
+	}
+	w->buffers = (uint32_t)json_array_size(list);
+	w->checked = rec_json_boolean(job, "checked", 0);
+	w->budget = (uint64_t)rec_json_integer(job, "budget", 0);
+	/* The names stay borrowed from the job, which lives as long as the process. */
+	buf_release(&text);
+}
+
+static void
+read_code(struct worker *w, const char *folder)
+{
+	struct buf ptx = read_input(folder, "device.ptx", MAX_FILE_BYTES), err = BUF_INIT;
+	struct buf ptxas = read_input(folder, "ptxas.txt", MAX_FILE_BYTES);
+	struct buf text = read_input(folder, "plan", PLAN_MAX_BYTES);
+	enum cuda_verdict verdict;
+
+	w->info = ptxinfo_read(buf_str(&ptx), ptx.len, buf_str(&ptxas), ptxas.len, &err);
+	w->module = w->info ? ptx_parse(buf_str(&ptx), ptx.len, &err) : NULL;
+	if (!w->module)
+		die(EX_DATAERR, "device.ptx: %s", buf_str(&err));
+	w->plan = plan_parse(buf_str(&text), text.len, w->info, w->buffer, w->buffers, &verdict, &err);
+	if (!w->plan)
+		die(EX_DATAERR, "plan: %s", buf_str(&err));
+	buf_release(&ptx);
+	buf_release(&ptxas);
+	buf_release(&text);
+}
+
+/* Pages that hold [address, address + bytes); pages shared by neighbours stay as they are. */
+static void *
+map_pages(uint64_t address, uint64_t bytes)
+{
+	uint64_t start = address & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end = (address + (bytes ? bytes : 1) + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+
+	for (uint64_t page = start; page < end;) {
+		uint64_t length = end - page;
+		void *got = mmap((void *)page, length, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		if (got == (void *)page)
+			break;
+		if (errno != EEXIST || page != start)
+			die(EX_TEMPFAIL, "cannot map %llu bytes at %#llx:", (unsigned long long)length,
+				(unsigned long long)page);
+		page += PAGE_BYTES;	/* the first page is a neighbour's */
+	}
+	return (void *)address;
+}
+
+static void
+check(int status, struct buf *err)
+{
+	if (status)
+		die(EX_SOFTWARE, "%s", buf_str(err));
+}
+
+static void
+place_symbols(struct worker *w)
+{
+	struct buf err = BUF_INIT;
+
+	for (uint32_t i = 0; i < w->plan->symbols; i++) {
+		const struct ptxinfo_symbol *symbol = &w->plan->symbol[i];
+		map_pages(symbol->address, symbol->bytes);
+		check(ptx_place_symbol(w->machine, symbol->name, symbol->address, &err), &err);
+	}
+}
+
+static void
+place_buffers(struct worker *w, const char *folder)
+{
+	struct buf inputs = read_input(folder, "inputs.bin", MAX_INPUT_BYTES), err = BUF_INIT;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < w->buffers; i++) {
+		struct plan_buffer *b = &w->buffer[i];
+		void *memory = map_pages(b->address, b->bytes);
+
+		if (b->output) {
+			memset(memory, w->poison[i], b->bytes);
+		} else {
+			if (b->bytes > inputs.len - at)
+				die(EX_DATAERR, "inputs.bin is too short");
+			if (b->bytes)
+				memcpy(memory, inputs.data + at, b->bytes);
+			at += b->bytes;
+		}
+		check(ptx_map(w->machine, b->name, b->address, b->bytes, b->output ? PTX_READ_WRITE : PTX_READ,
+			!b->output, &err), &err);
+	}
+	buf_release(&inputs);
+}
+
+static void
+add_counters(struct ptx_counters *total, const struct ptx_counters *one)
+{
+	const uint64_t *from = (const uint64_t *)one;
+	uint64_t *to = (uint64_t *)total;
+
+	for (size_t i = 0; i < sizeof *total / sizeof *to; i++)
+		to[i] += from[i];
+}
+
+static void
+launch(struct worker *w, const struct plan_launch *l)
+{
+	struct ptx_options options = { .budget = w->budget > w->total.lane_instructions
+		? w->budget - w->total.lane_instructions : 1, .checked = w->checked, .max_findings = MAX_FINDINGS };
+	struct ptx_launch how = { .kernel = w->plan->kernel[l->kernel].name, .dynamic_shared = l->dynamic_shared_bytes,
+		.params = l->arguments, .params_bytes = l->argument_bytes };
+	struct ptx_counters counters = { 0 };
+
+	if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
+		w->status = PTX_UNSUPPORTED;
+		buf_addf(&w->reason, "kernel %s is launched in clusters, which the PTX machine does not model", how.kernel);
+		return;
+	}
+	if (l->cooperative && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] > 1) {
+		w->status = PTX_UNSUPPORTED;
+		buf_addf(&w->reason, "kernel %s is launched cooperatively, which the PTX machine does not model",
+			how.kernel);
+		return;
+	}
+	memcpy(how.grid, l->grid, sizeof how.grid);
+	memcpy(how.block, l->block, sizeof how.block);
+	ptx_machine_set_options(w->machine, &options);
+	w->status = ptx_launch(w->machine, &how, &counters, &w->reason);
+	add_counters(&w->total, &counters);
+}
+
+static void
+set_memory(struct worker *w, const struct plan_memory *m)
+{
+	for (uint64_t row = 0; row < m->height; row++) {
+		uint64_t address = m->address + row * m->pitch;
+
+		for (uint64_t at = 0; at < m->width; at++)
+			((uint8_t *)address)[at] = (uint8_t)(m->value >> 8 * (at % m->value_bytes));
+		ptx_mark_initialised(w->machine, address, m->width, true);
+	}
+}
+
+static void
+copy_memory(struct worker *w, const struct plan_memory *m)
+{
+	for (uint64_t row = 0; row < m->height; row++) {
+		uint64_t to = m->address + row * m->pitch, from = m->source + row * m->source_pitch;
+
+		memmove((void *)to, (const void *)from, m->width);
+		ptx_copy_initialised(w->machine, to, from, m->width);
+	}
+}
+
+static void
+allocate(struct worker *w, const struct plan_operation *o, uint32_t number)
+{
+	struct buf name = BUF_INIT, err = BUF_INIT;
+
+	buf_addf(&name, "scratch %u", number);
+	memset(map_pages(o->scratch.address, o->scratch.bytes), 0xff, o->scratch.bytes);
+	check(ptx_map(w->machine, buf_detach(&name), o->scratch.address, o->scratch.bytes, PTX_READ_WRITE, false, &err),
+		&err);
+}
+
+static void
+run_plan(struct worker *w)
+{
+	struct buf err = BUF_INIT;
+	uint32_t scratch = 0;
+
+	for (uint32_t i = w->plan->call_start[0]; i < w->plan->call_start[1] && w->status == PTX_OK; i++) {
+		const struct plan_operation *o = &w->plan->operation[i];
+
+		switch (o->kind) {
+		case PLAN_LAUNCH: launch(w, &o->launch); break;
+		case PLAN_MEMSET: set_memory(w, &o->memory); break;
+		case PLAN_COPY: copy_memory(w, &o->memory); break;
+		case PLAN_UPLOAD:
+			memcpy((void *)o->memory.address, o->memory.data, o->memory.width);
+			ptx_mark_initialised(w->machine, o->memory.address, o->memory.width, true);
+			break;
+		case PLAN_ALLOCATE: allocate(w, o, scratch++); break;
+		case PLAN_FREE: check(ptx_mark_freed(w->machine, o->scratch.address, &err), &err); break;
+		case PLAN_EVENT_RECORD:
+		case PLAN_EVENT_WAIT:
+		case PLAN_SYNCHRONISE:
+			break;	/* operations run one after the other, in recorded order */
+		}
+	}
+}
+
+/* ---- the report */
+
+static json_t *
+triple(const uint32_t v[3])
+{
+	return json_pack("[i, i, i]", (int)v[0], (int)v[1], (int)v[2]);
+}
+
+static json_t *
+finding_json(const struct ptx_finding *f)
+{
+	json_t *out = json_pack("{s:s, s:s}", "check", ptx_check_name(f->check), "kind", ptx_kind_name(f->kind));
+
+	json_object_set_new(out, "kernel", rec_json_text(f->kernel, strlen(f->kernel)));
+	if (f->file)
+		json_object_set_new(out, "file", rec_json_text(f->file, strlen(f->file)));
+	if (f->line)
+		json_object_set_new(out, "line", json_integer(f->line));
+	json_object_set_new(out, "block", triple(f->block));
+	json_object_set_new(out, "thread", triple(f->thread));
+	json_object_set_new(out, "space", json_string(ptx_space_name(f->space)));
+	if (f->buffer) {
+		json_object_set_new(out, "buffer", rec_json_text(f->buffer, strlen(f->buffer)));
+		json_object_set_new(out, "offset_bytes", json_integer(f->offset_bytes));
+	}
+	if (f->size_bytes)
+		json_object_set_new(out, "size_bytes", json_integer(f->size_bytes));
+	json_object_set_new(out, "lanes", json_integer((json_int_t)f->count));
+	json_object_set_new(out, "message", rec_json_text(f->message, strlen(f->message)));
+	return out;
+}
+
+static json_t *
+counters_json(const struct ptx_counters *c)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+		"lane_instructions", (json_int_t)c->lane_instructions, "warp_instructions", (json_int_t)c->warp_instructions,
+		"global_read_requests", (json_int_t)c->global_read_requests,
+		"global_write_requests", (json_int_t)c->global_write_requests,
+		"global_read_sectors", (json_int_t)c->global_read_sectors,
+		"global_write_sectors", (json_int_t)c->global_write_sectors,
+		"local_requests", (json_int_t)c->local_requests, "shared_requests", (json_int_t)c->shared_requests,
+		"shared_bank_conflicts", (json_int_t)c->shared_bank_conflicts, "atomics", (json_int_t)c->atomics,
+		"barriers", (json_int_t)c->barriers, "divergent_branches", (json_int_t)c->divergent_branches,
+		"blocks", (json_int_t)c->blocks);
+}
+
+static const char *
+verdict(const struct worker *w)
+{
+	switch (w->status) {
+	case PTX_OK: return ptx_finding_count(w->machine) ? "RUNTIME_ERROR" : "PASSED";
+	case PTX_BUDGET: return "TIMEOUT";
+	case PTX_UNSUPPORTED: return "UNSUPPORTED";
+	case PTX_FAULT: case PTX_DEADLOCK: case PTX_REFUSED: break;
+	}
+	return "RUNTIME_ERROR";
+}
+
+static void
+write_report(struct worker *w, const char *folder)
+{
+	struct buf path = BUF_INIT, text = BUF_INIT, err = BUF_INIT;
+	json_t *findings = json_array();
+	const struct buf *printed = ptx_output(w->machine);
+
+	for (size_t i = 0; i < ptx_finding_count(w->machine); i++)
+		json_array_append_new(findings, finding_json(ptx_finding_at(w->machine, i)));
+	if (w->status == PTX_OK && json_array_size(findings))
+		buf_adds(&w->reason, ptx_finding_at(w->machine, 0)->message);
+	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:o}", "status", verdict(w), "reason",
+		rec_json_text(buf_str(&w->reason), w->reason.len), "findings", findings, "counters",
+		counters_json(&w->total), "printed", rec_json_text(buf_str(printed), printed->len));
+	rec_json_dump(report, &text);
+	buf_addf(&path, "%s/report.json", folder);
+	check(io_write_file(buf_str(&path), buf_str(&text), text.len, &err), &err);
+}
+
+static void
+write_outputs(const struct worker *w, const char *folder)
+{
+	struct buf path = BUF_INIT, err = BUF_INIT;
+
+	buf_addf(&path, "%s/outputs.bin", folder);
+	struct io_out *out = io_open_out(buf_str(&path), &err);
+	if (!out)
+		die(EX_CANTCREAT, "%s", buf_str(&err));
+	for (uint32_t i = 0; i < w->buffers; i++)
+		if (w->buffer[i].output)
+			io_write(out, (const void *)w->buffer[i].address, w->buffer[i].bytes);
+	if (io_commit(out, &err))
+		die(EX_IOERR, "%s", buf_str(&err));
+}
+
+int
+main(int argc, char **argv)
+{
+	static struct worker w;
+	struct buf err = BUF_INIT;
+	struct ptx_options options = { .max_findings = MAX_FINDINGS };
+
+	die_program = "km-ptx";
+	if (argc != 3)
+		die(EX_USAGE, "usage: km-ptx IN OUT");
+	read_job(&w, argv[1]);
+	read_code(&w, argv[1]);
+	options.checked = w.checked;
+	w.machine = ptx_machine_new(w.module, &options, &err);
+	if (!w.machine)
+		die(EX_UNAVAILABLE, "%s", buf_str(&err));
+	place_symbols(&w);
+	place_buffers(&w, argv[1]);
+	run_plan(&w);
+	write_outputs(&w, argv[2]);
+	write_report(&w, argv[2]);
+	return 0;
+}

@@ -1,0 +1,162 @@
+/* The side of the stage: packs plan, device code and inputs for km-ptx, and reads back its report.
+ * The report comes from a process that held the candidate's device code, so it is parsed as hostile. */
+#include "eval/run.h"
+
+#include <string.h>
+
+#include "rec/json.h"
+#include "sandbox/sandbox.h"
+
+enum { WALL_MS = 180000, REPORT_MAX_BYTES = 1 << 20 };
+
+static void
+describe_job(const struct cuda_recording *recording, const struct task *t, bool checked, struct buf *out)
+{
+	json_t *buffers = json_array();
+
+	for (uint32_t i = 0; i < recording->plan->buffers; i++) {
+		const struct plan_buffer *b = &recording->plan->buffer[i];
+		int output = (int)i - t->inputs;
+		/* Floats start as NaN; integers as a value that no answer is likely to be. */
+		int poison = output >= 0 && !dtype_is_float(t->output[output].dtype) ? 0xa5 : 0xff;
+
+		json_array_append_new(buffers, json_pack("{s:s, s:I, s:I, s:b, s:i}", "name", b->name, "address",
+			(json_int_t)b->address, "bytes", (json_int_t)b->bytes, "output", b->output, "poison", poison));
+	}
+	json_t *job = json_pack("{s:o, s:b, s:I}", "buffers", buffers, "checked", checked, "budget",
+		(json_int_t)RUN_BUDGET);
+	rec_json_dump(job, out);
+	json_decref(job);
+}
+
+static int
+take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, struct run_result *result,
+	struct buf *err)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < t->outputs; i++) {
+		struct tensor *out = &result->outputs[i];
+		int64_t shape[TASK_MAX_RANK];
+
+		task_shape(t, &t->output[i], w, shape);
+		if (tensor_init(out, t->output[i].name, t->output[i].dtype, t->output[i].rank, shape, err))
+			return -1;
+		result->output_count++;
+		if (out->bytes > bytes->len - at)
+			return buf_err(err, "the PTX worker gave too few bytes of output");
+		if (out->bytes)
+			memcpy(out->data, bytes->data + at, out->bytes);
+		at += out->bytes;
+	}
+	return 0;
+}
+
+static const char *
+known_status(const char *word)
+{
+	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "TIMEOUT", "UNSUPPORTED", NULL };
+
+	for (int i = 0; known[i]; i++)
+		if (!strcmp(known[i], word))
+			return known[i];
+	return NULL;
+}
+
+static int
+read_report(const struct buf *text, struct run_result *result, struct buf *err)
+{
+	json_t *report = rec_json_parse(buf_str(text), text->len, err);
+
+	if (!report)
+		return -1;
+	result->status = known_status(rec_json_string(report, "status", ""));
+	buf_adds(&result->reason, rec_json_string(report, "reason", ""));
+	buf_adds(&result->printed, rec_json_string(report, "printed", ""));
+	result->findings = json_incref(json_object_get(report, "findings"));
+	result->counters = json_incref(json_object_get(report, "counters"));
+	json_decref(report);
+	if (!result->status || !json_is_array(result->findings) || !json_is_object(result->counters))
+		return buf_err(err, "the PTX worker's report is not well formed");
+	return 0;
+}
+
+static void
+add_tensors(const struct tensor *tensors, int count, struct buf *out)
+{
+	for (int i = 0; i < count; i++)
+		buf_add(out, tensors[i].data, tensors[i].bytes);
+}
+
+int
+run_on_ptx(const struct task *t, const struct task_workload *w, const char *build_folder,
+	const struct cuda_recording *recording, const struct tensor *inputs, bool checked, struct run_result *result,
+	struct buf *err)
+{
+	static const char *const argv[] = { "/kernelmosaic/km-ptx", "/in", "/out", NULL };
+	struct buf job_text = BUF_INIT, plan = BUF_INIT, packed = BUF_INIT, unpacked = BUF_INIT, report = BUF_INIT;
+	struct buf ptx_path = BUF_INIT, ptxas_path = BUF_INIT, said = BUF_INIT;
+	int status = -1;
+
+	*result = (struct run_result){ .status = NULL };
+	describe_job(recording, t, checked, &job_text);
+	plan_write(recording->plan, &plan);
+	add_tensors(inputs, t->inputs, &packed);
+	buf_addf(&ptx_path, "%s/device.ptx", build_folder);
+	buf_addf(&ptxas_path, "%s/ptxas.txt", build_folder);
+	struct sandbox_input files[] = {
+		{ .name = "job.json", .bytes = buf_str(&job_text), .count = job_text.len },
+		{ .name = "plan", .bytes = buf_str(&plan), .count = plan.len },
+		{ .name = "inputs.bin", .bytes = buf_str(&packed), .count = packed.len },
+		{ .name = "device.ptx", .path = buf_str(&ptx_path) },
+		{ .name = "ptxas.txt", .path = buf_str(&ptxas_path) },
+	};
+	struct sandbox_output outputs[] = {
+		{ .name = "outputs.bin", .max_bytes = w->tensor_bytes + 1, .content = &unpacked },
+		{ .name = "report.json", .max_bytes = REPORT_MAX_BYTES, .content = &report },
+	};
+	struct sandbox_job job = { .argv = argv, .inputs = files, .input_count = 5, .outputs = outputs, .output_count = 2,
+		.output = &said, .errors = &said, .limits = { .wall_ms = WALL_MS, .cpu_s = WALL_MS / 1000,
+			.address_space_bytes = SANDBOX_UNLIMITED,
+			.data_bytes = 4 * (w->tensor_bytes + recording->plan->scratch_bytes) + ((uint64_t)3 << 30),
+			.out_bytes = w->tensor_bytes + REPORT_MAX_BYTES + (1 << 20), .output_max_bytes = 4096 } };
+	struct sandbox_result ended;
+	if (sandbox_run(&job, &ended, err))
+		goto out;
+	if (ended.cause != SANDBOX_EXITED || ended.exit_status || outputs[1].state != SANDBOX_FILE_OK) {
+		buf_adds(err, "the PTX worker failed: ");
+		sandbox_describe(&job, &ended, err);
+		buf_addf(err, " %s", buf_str(&said));
+		goto out;
+	}
+	if (read_report(&report, result, err))
+		goto out;
+	if (strcmp(result->status, "PASSED") == 0 && take_outputs(t, w, &unpacked, result, err))
+		goto out;
+	status = 0;
+out:
+	if (status)
+		run_release(result);
+	buf_release(&job_text);
+	buf_release(&plan);
+	buf_release(&packed);
+	buf_release(&unpacked);
+	buf_release(&report);
+	buf_release(&ptx_path);
+	buf_release(&ptxas_path);
+	buf_release(&said);
+	return status;
+}
+
+void
+run_release(struct run_result *result)
+{
+	for (int i = 0; i < result->output_count; i++)
+		tensor_release(&result->outputs[i]);
+	result->output_count = 0;
+	json_decref(result->findings);
+	json_decref(result->counters);
+	result->findings = result->counters = NULL;
+	buf_release(&result->reason);
+	buf_release(&result->printed);
+}

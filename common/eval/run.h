@@ -1,0 +1,32 @@
+/* A launch plan in, outputs and what the PTX machine saw out. The machine runs in a process of its own,
+ * in the sandbox: the PTX is a stranger's, and a fault of ours must not become his. */
+#ifndef EVAL_RUN_H
+#define EVAL_RUN_H
+
+#include <jansson.h>
+
+#include "cuda/record.h"
+#include "eval/task.h"
+#include "tensor/tensor.h"
+
+/* Lane instructions of all launches together, past which a run is TIMEOUT: the clock is never asked. */
+#define RUN_BUDGET ((uint64_t)1000000000)
+
+struct run_result {
+	const char *status;	/* PASSED (ran to its end), RUNTIME_ERROR, TIMEOUT, UNSUPPORTED; static */
+	struct buf reason;	/* one line unless PASSED */
+	json_t *findings;	/* array, owned */
+	json_t *counters;	/* object, owned; of all launches */
+	struct buf printed;	/* by device printf */
+	struct tensor outputs[TASK_MAX_TENSORS];	/* task order; set up when status is PASSED */
+	int output_count;
+};
+
+/* Runs the one call of `recording` on these inputs. checked: initcheck as well. 0 with result filled
+ * (release it), or -1 with a sentence: infrastructure. */
+int run_on_ptx(const struct task *t, const struct task_workload *w, const char *build_folder,
+	const struct cuda_recording *recording, const struct tensor *inputs, bool checked, struct run_result *result,
+	struct buf *err);
+void run_release(struct run_result *result);
+
+#endif
