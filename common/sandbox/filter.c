@@ -11,6 +11,7 @@
 #include <seccomp.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -84,6 +85,15 @@ refuse_arguments(scmp_filter_ctx filter, bool no_unix_sockets)
 	else
 		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
 	failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socketpair), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
+	/* limits and priority of other processes, the supervisor first */
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(prlimit64), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setaffinity), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setscheduler), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setparam), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setattr), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(setpriority), 1, SCMP_A0_32(SCMP_CMP_NE, PRIO_PROCESS));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(setpriority), 1, SCMP_A1_32(SCMP_CMP_NE, 0));
+	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioprio_set), 0);
 	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI));
 	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCLINUX));
 	return failed ? -1 : 0;

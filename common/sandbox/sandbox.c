@@ -31,7 +31,7 @@ enum {
 
 static const struct sandbox_limits default_limits = {
 	.wall_ms = 60000, .cpu_s = 60, .address_space_bytes = 4ull << 30, .data_bytes = SANDBOX_UNLIMITED,
-	.tmp_bytes = 256ull << 20, .out_bytes = 64ull << 20, .files = 4096, .processes = 64, .open_files = 256,
+	.memory_bytes = 8ull << 30, .tmp_bytes = 256ull << 20, .out_bytes = 64ull << 20, .files = 4096, .processes = 64, .open_files = 256,
 	.output_max_bytes = 1 << 20,
 };
 
@@ -65,7 +65,7 @@ struct run {
 /* ---- levels */
 
 static const char *const level_names[] = { "unset", "none", "landlock", "namespaces" };
-static const char *const cause_names[] = { "exited", "signalled", "wall_clock", "cpu", "launch_failed" };
+static const char *const cause_names[] = { "exited", "signalled", "wall_clock", "cpu", "memory", "launch_failed" };
 
 static pthread_mutex_t level_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum sandbox_level wanted_level = SANDBOX_NAMESPACES, found_level;
@@ -176,7 +176,10 @@ sandbox_option(const char *argument, struct buf *err)
 static bool
 begins_path(const char *word, size_t at)
 {
-	return at == 0 || strchr("=:,", word[at - 1]) || (at == 2 && word[0] == '-');
+	char c = at ? word[at - 1] : '=';
+	bool inside_path = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || strchr("/._-+~", c);
+
+	return !inside_path || (at == 2 && word[0] == '-');
 }
 
 /* Appends a word with its NUL; without namespaces the view's folders get their host names. */
@@ -191,7 +194,7 @@ add_word(struct run *run, const char *word)
 		for (folder = 0; folder < FOLDERS && begins_path(word, at); folder++) {
 			length = strlen(folder_names[folder]);
 			char next = strncmp(word + at, folder_names[folder], length) ? 'x' : word[at + length];
-			if (!next || strchr("/:,", next))
+			if (!next || strchr("/:, \t\n;'\"", next))
 				break;
 		}
 		if (begins_path(word, at) && folder < FOLDERS) {
@@ -273,7 +276,7 @@ write_job(struct run *run, struct buf *err)
 	struct shim_job head = {
 		.magic = SHIM_JOB_MAGIC, .level = run->level, .aslr_off = job->aslr_off,
 		.output_count = (uint32_t)job->output_count, .limits = run->limits,
-		.shared_user = !run->stage.as_root, .launcher = run->work ? getpid() : 0,
+		.shared_user = run->work && !run->stage.as_root, .launcher = run->work ? getpid() : 0,
 		.file_bytes = larger(run->limits.tmp_bytes, run->limits.out_bytes),
 	};
 
@@ -654,14 +657,18 @@ take_report(struct run *run, const struct spawn_result *spawned, struct sandbox_
 	const struct buf *errors, size_t before, struct buf *err)
 {
 	struct shim_report report;
+	bool readable = !read_at(run->job_fd, &report, sizeof report, 0);
 
-	if (read_at(run->job_fd, &report, sizeof report, 0) || report.magic != SHIM_REPORT_MAGIC) {
-		/* Without a pid namespace the program can reach its supervisor; then that is how it ended. */
-		if (!run->work || spawned->signal != SIGKILL || spawned->timed_out)
-			return launch_failure(errors, before, spawned, err);
-		*result = (struct sandbox_result){ .cause = SANDBOX_SIGNALLED, .exit_status = -1, .signal = SIGKILL };
+	if (readable && report.magic == SHIM_STARTED_MAGIC && (spawned->timed_out || (run->work && spawned->signal == SIGKILL))) {
+		/* A program that starves its supervisor, or kills it where it can, is the cause of that end. */
+		result->cause = spawned->timed_out ? SANDBOX_WALL_CLOCK : SANDBOX_SIGNALLED;
+		result->signal = SIGKILL;
+		result->output_cut = spawned->output_cut;
+		result->wall_ns = spawned->wall_ns;
 		return 0;
 	}
+	if (!readable || report.magic != SHIM_REPORT_MAGIC)
+		return launch_failure(errors, before, spawned, err);
 	report.step[sizeof report.step - 1] = '\0';
 	if (report.cause == SANDBOX_LAUNCH_FAILED && !strcmp(report.step, "execve"))
 		return buf_err(err, "%s: cannot be run in the sandbox: %s.", run->job->argv[0], strerror(report.error));
@@ -746,6 +753,7 @@ sandbox_describe(const struct sandbox_job *job, const struct sandbox_result *res
 {
 	uint64_t wall_ms = job->limits.wall_ms ? job->limits.wall_ms : default_limits.wall_ms;
 	uint64_t cpu_s = job->limits.cpu_s ? job->limits.cpu_s : default_limits.cpu_s;
+	uint64_t memory_bytes = job->limits.memory_bytes ? job->limits.memory_bytes : default_limits.memory_bytes;
 
 	switch (result->cause) {
 	case SANDBOX_EXITED:
@@ -759,6 +767,9 @@ sandbox_describe(const struct sandbox_job *job, const struct sandbox_result *res
 		break;
 	case SANDBOX_CPU:
 		buf_addf(text, "the processor limit of %llu s", (unsigned long long)cpu_s);
+		break;
+	case SANDBOX_MEMORY:
+		buf_addf(text, "the memory limit of %llu MiB", (unsigned long long)(memory_bytes >> 20));
 		break;
 	case SANDBOX_LAUNCH_FAILED:
 		buf_adds(text, "a failure of the sandbox");

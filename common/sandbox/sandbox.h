@@ -6,9 +6,10 @@
  *	/dev/null zero full random urandom		/tmp		private, sized, empty at start
  *	/proc			of its own processes	/out		private, sized, empty at start
  * It has no network, no other process, no capability, a user id of its own, host name "kernelmosaic".
- * At level `landlock` these folders have other real names: the names above are rewritten in argv and
- * environment where they begin a word, follow one of "=:," or follow a two-character option ("-I/in").
- * So: always name files by these paths, in argv, and let the program take them from there. */
+ * At level `landlock` /in, /tmp, /out and /kernelmosaic have other real names. They are rewritten in argv
+ * and environment where they begin a path: at the start of a word, after a character that is no part of a
+ * path ("--out=/out/x", "a.cu:/in"), or after a two-character option ("-I/in"). So: name files by these
+ * paths in argv or environment, and let the program take them from there. */
 #ifndef SANDBOX_SANDBOX_H
 #define SANDBOX_SANDBOX_H
 
@@ -21,9 +22,10 @@ enum sandbox_level {
 	SANDBOX_UNSET,		/* the required level: see sandbox_require; namespaces unless changed */
 	SANDBOX_NONE,		/* rlimits and the wall clock only: for programs that are trusted */
 	SANDBOX_LANDLOCK,	/* and Landlock, seccomp, a user id of its own when started by root. Not given:
-				 * sizes of /tmp and /out together (only of each file), a count of files,
-				 * pid isolation (a process that the job leaves is killed, yet may see others),
-				 * a process count of its own when not started by root, sealed /proc, UDP. */
+				 * sizes of /tmp and /out (only of each file), a count of files, a view of its
+				 * own (/proc shows the host's processes; leftovers are found and killed), and
+				 * when not started by root: memory_bytes, an exact process count, and before
+				 * kernel 6.12 safety from signals to the caller's other processes. */
 	SANDBOX_NAMESPACES,	/* all of it */
 };
 
@@ -45,7 +47,7 @@ enum sandbox_file {
 struct sandbox_output {
 	const char *name;	/* the file /out/NAME; characters as for inputs. Never a path. */
 	uint64_t max_bytes;	/* 0: 64 MiB */
-	struct buf *content;	/* takes the bytes (appended); NULL: they become output_folder/NAME */
+	struct buf *content;	/* takes the bytes (appended); NULL: they become output_folder/NAME, mode 644 */
 	enum sandbox_file state;	/* set by sandbox_run, as is bytes */
 	uint64_t bytes;
 };
@@ -54,7 +56,8 @@ struct sandbox_limits {			/* 0 in any field takes the default in parentheses */
 	uint64_t wall_ms;		/* of the whole job, from the program's start (60,000) */
 	uint64_t cpu_s;			/* of each process (60); all together: wall_ms times the cores */
 	uint64_t address_space_bytes;	/* RLIMIT_AS of each process (4 GiB); SANDBOX_UNLIMITED: none */
-	uint64_t data_bytes;		/* RLIMIT_DATA: private writable memory (none) */
+	uint64_t data_bytes;		/* RLIMIT_DATA: private writable memory of each process (none) */
+	uint64_t memory_bytes;		/* resident, all processes together, looked at every 20 ms (8 GiB) */
 	uint64_t tmp_bytes, out_bytes;	/* size of /tmp and of /out; also of the largest file (256 MiB, 64 MiB) */
 	uint64_t files;			/* files and folders in each of them (4,096) */
 	uint64_t processes;		/* at once, threads counted (64) */
@@ -86,6 +89,7 @@ enum sandbox_cause {
 	SANDBOX_SIGNALLED,	/* signal, e.g. SIGSEGV, or SIGXFSZ for a file over its size */
 	SANDBOX_WALL_CLOCK,	/* killed at wall_ms */
 	SANDBOX_CPU,		/* killed at cpu_s. A compiler driver whose child meets it shows as exited */
+	SANDBOX_MEMORY,		/* killed at memory_bytes; past address_space_bytes an allocation fails instead */
 	SANDBOX_LAUNCH_FAILED,	/* never started: infrastructure, or argv[0] cannot be executed */
 };
 
@@ -120,7 +124,7 @@ int sandbox_option(const char *argument, struct buf *err);
 #define SANDBOX_OPTION_HELP "confine programs by namespaces (default), landlock or none"
 
 const char *sandbox_level_name(enum sandbox_level level);
-/* "exited", "signalled", "wall_clock", "cpu", "launch_failed". */
+/* "exited", "signalled", "wall_clock", "cpu", "memory", "launch_failed". */
 const char *sandbox_cause_name(enum sandbox_cause cause);
 /* One clause for a reason line: "exit status 2", "signal 11 (Segmentation fault)", "the wall clock of 10 s",
  * "the processor limit of 5 s". Appended to text. */

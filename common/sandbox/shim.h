@@ -10,6 +10,7 @@
 enum {
 	SHIM_JOB_MAGIC = 0x4b4d4a31,
 	SHIM_REPORT_MAGIC = 0x4b4d5231,
+	SHIM_STARTED_MAGIC = 0x4b4d5331,	/* of an empty report, while the program runs */
 	SHIM_MAX_OUTPUTS = 64,
 	SHIM_MAX_JOB_BYTES = 1 << 22,
 	SHIM_BAD_JOB = 120,	/* exit status of a supervisor that could not do its work */

@@ -25,6 +25,8 @@
 #include "sandbox/landlock.h"
 #include "sandbox/shim.h"
 
+enum { LOOK_EVERY_NS = 20000000 };
+
 struct job {
 	struct shim_job head;
 	struct sock_filter *filter;
@@ -299,11 +301,73 @@ launcher_is_gone(const struct job *job)
 	return job->head.launcher && getppid() != job->head.launcher;
 }
 
-/* Until the program ends, its time is over, or the launcher dies. True: the clock or the launcher ended it. */
+/* Resident bytes of one process that no file backs: all of them, or, `exact` and slower, with shared
+ * pages divided among those that share them. */
+static uint64_t
+resident_bytes(int process_folder, bool exact)
+{
+	char text[2048];
+	int fd = exact ? openat(process_folder, "smaps_rollup", O_RDONLY | O_CLOEXEC) : -1;
+
+	/* A process can deny this look at its mappings, but not the sizes. */
+	if (fd < 0)
+		fd = openat(process_folder, "statm", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	ssize_t got = read(fd, text, sizeof text - 1);
+	close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	unsigned long long size, resident, shared, kib;
+	const char *anonymous = exact ? strstr(text, "Pss_Anon:") : NULL;
+	if (anonymous)
+		return sscanf(anonymous, "Pss_Anon: %llu", &kib) == 1 ? kib << 10 : 0;
+	if (sscanf(text, "%llu %llu %llu", &size, &resident, &shared) != 3)
+		return 0;
+	return (resident > shared ? resident - shared : 0) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Of all processes of our user but this one. */
+static uint64_t
+used_memory(bool exact)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	struct stat st;
+	uint64_t total = 0;
+
+	while (processes && (entry = readdir(processes))) {
+		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
+			continue;
+		int fd = openat(dirfd(processes), entry->d_name, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		/* In a namespace of our own all processes are the job's. */
+		if (getpid() == 1 ? strcmp(entry->d_name, "1") != 0 : !fstat(fd, &st) && st.st_uid == getuid())
+			total += resident_bytes(fd, exact);
+		close(fd);
+	}
+	if (processes)
+		closedir(processes);
+	return total;
+}
+
 static bool
+memory_is_over(const struct job *job)
+{
+	uint64_t max = job->head.limits.memory_bytes;
+
+	return used_memory(false) > max && used_memory(true) > max;
+}
+
+/* Until the program ends (SANDBOX_EXITED, whatever its status) or one of the limits is met for which
+ * this process has to look. The launcher's death counts as the end of the time. */
+static enum sandbox_cause
 wait_for(const struct job *job, pid_t program, int *status, struct tally *tally)
 {
 	uint64_t deadline = now_ns() + job->head.limits.wall_ms * 1000000u;
+	/* Processes of our user are ours, or else cannot be told apart. */
+	bool watches_memory = job->head.limits.memory_bytes != SANDBOX_UNLIMITED &&
+		!job->head.shared_user;
 	sigset_t watched;
 
 	sigemptyset(&watched);
@@ -313,11 +377,15 @@ wait_for(const struct job *job, pid_t program, int *status, struct tally *tally)
 		pid_t pid;
 		while ((pid = reap(WNOHANG, status, tally)) > 0)
 			if (pid == program)
-				return false;
+				return SANDBOX_EXITED;
 		uint64_t now = now_ns();
 		if (now >= deadline || launcher_is_gone(job))
-			return true;
+			return SANDBOX_WALL_CLOCK;
+		if (watches_memory && memory_is_over(job))
+			return SANDBOX_MEMORY;
 		uint64_t left = deadline - now;
+		if (watches_memory && left > LOOK_EVERY_NS)
+			left = LOOK_EVERY_NS;
 		struct timespec wait = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 		sigtimedwait(&watched, NULL, &wait);
 	}
@@ -374,7 +442,7 @@ kill_all(const struct job *job, pid_t program, int *status, struct tally *tally)
 /* ---- the report */
 
 static void
-set_end(const struct job *job, int status, bool stopped, struct shim_report *report)
+set_end(const struct job *job, int status, enum sandbox_cause stopped, struct shim_report *report)
 {
 	uint64_t cpu_ns = report->user_ns + report->system_ns;
 	bool by_cpu = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || (WTERMSIG(status) == SIGKILL &&
@@ -382,7 +450,7 @@ set_end(const struct job *job, int status, bool stopped, struct shim_report *rep
 
 	report->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	report->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-	report->cause = stopped ? SANDBOX_WALL_CLOCK : WIFEXITED(status) ? SANDBOX_EXITED :
+	report->cause = stopped != SANDBOX_EXITED ? stopped : WIFEXITED(status) ? SANDBOX_EXITED :
 		by_cpu ? SANDBOX_CPU : SANDBOX_SIGNALLED;
 }
 
@@ -415,7 +483,7 @@ supervise(const struct job *job, struct shim_report *report)
 		snprintf(report->step, sizeof report->step, "%s", failure.step);
 		return;
 	}
-	bool stopped = wait_for(job, program, &status, &tally);
+	enum sandbox_cause stopped = wait_for(job, program, &status, &tally);
 	kill_all(job, program, &status, &tally);
 	report->wall_ns = now_ns() - started;
 	report->user_ns = tally.user_ns;
@@ -461,6 +529,9 @@ main(int argc, char **argv)
 	secure(&job);
 	job.out_fd = open(job.out_folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (job.out_fd < 0)
+		exit(SHIM_BAD_JOB);
+	report.magic = SHIM_STARTED_MAGIC;
+	if (ftruncate(job.fd, 0) || pwrite(job.fd, &report, sizeof report, 0) != sizeof report)
 		exit(SHIM_BAD_JOB);
 	supervise(&job, &report);
 	collect(&job, &report);
