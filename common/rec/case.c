@@ -375,6 +375,40 @@ rec_case_raw(const struct rec_case *c, const char *name, size_t *length)
 	return NULL;
 }
 
+int
+rec_case_task_id(const struct rec_case *c, char id[33], struct buf *err)
+{
+	size_t length;
+	const char *raw = rec_case_raw(c, "task", &length);
+	struct scanner s = { (const unsigned char *)raw, raw ? length : 0, 1, err };
+
+	if (!raw || *raw != '{')
+		return buf_err(err, "the case has no task");
+	/* The grammar was checked by rec_case_scan: only the members' names are looked at. */
+	for (skip_blanks(&s); peek(&s) == '"'; skip_blanks(&s)) {
+		const char *key = raw + s.at;
+
+		if (skip_key(&s) < 0)
+			return -1;
+		skip_blanks(&s);
+		if (!memcmp(key, "\"id\"", 4)) {
+			if (s.length - s.at < 34 || peek(&s) != '"' || raw[s.at + 33] != '"')
+				break;
+			memcpy(id, raw + s.at + 1, 32);
+			id[32] = '\0';
+			if (strspn(id, "0123456789abcdef") != 32)
+				break;
+			return 0;
+		}
+		if (skip_value(&s) < 0)
+			return -1;
+		skip_blanks(&s);
+		if (peek(&s) == ',')
+			s.at++;
+	}
+	return buf_err(err, "task.id: 32 lower-case hexadecimal digits were expected");
+}
+
 json_t *
 rec_case_section(const struct rec_case *c, const char *name, struct buf *err)
 {

@@ -27,6 +27,8 @@ struct rec_case {
 int rec_case_scan(struct rec_case *c, const char *line, size_t length, struct buf *err);
 /* Raw bytes of a section; NULL if it is not there. Borrowed from the line. */
 const char *rec_case_raw(const struct rec_case *c, const char *name, size_t *length);
+/* The 32 digits of task.id, found by a scan. 0, or -1 with a sentence. */
+int rec_case_task_id(const struct rec_case *c, char id[33], struct buf *err);
 /* A section parsed and validated against the record table; NULL with a sentence. Returned owned. */
 json_t *rec_case_section(const struct rec_case *c, const char *name, struct buf *err);
 /* Like rec_case_section, but a missing section gives an empty array (solutions, evaluations,

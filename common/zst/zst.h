@@ -1,0 +1,12 @@
+/* zstd behind base's I/O: files that end in ".zst" are decoded and encoded on the way. */
+#ifndef ZST_ZST_H
+#define ZST_ZST_H
+
+/* Call once at the start of main, before any file is opened.
+ * Reading: any number of frames one after the other; damage, truncation and an empty file are errors.
+ * Writing: level 3, checksum, one frame, one thread: equal content gives equal bytes (of one libzstd). */
+void zst_register(void);
+/* Version of the library, as "1.5.4". Borrowed. */
+const char *zst_version(void);
+
+#endif
