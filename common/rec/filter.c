@@ -116,8 +116,10 @@ refuse(struct run *r, const char *file, uint64_t line, const char *code, const c
 
 	tally_add(&r->rejected, code);
 	/* A flood of refusals shall not hide the first ones; the file has them all. */
-	if (r->rejected.total <= 20)
+	if (r->rejected.total <= 20 && line)
 		warn("%s:%" PRIu64 ": %s", file, line, message);
+	else if (r->rejected.total <= 20)
+		warn("%s: %s", file, message);
 	else if (r->rejected.total == 21)
 		warn("more records are refused; --rejects FILE keeps them all");
 	if (!r->rejects)
@@ -180,6 +182,22 @@ filter_refuse(struct filter_sink *sink, const char *code, const char *message, c
 {
 	sink->run->held--;
 	refuse(sink->run, "(whole set)", 0, code, message, raw, raw_length);
+}
+
+void
+filter_take(struct filter_sink *sink, size_t bytes)
+{
+	sink->run->in++;
+	sink->run->held++;
+	sink->run->bytes_in += bytes;
+}
+
+void
+filter_refuse_at(struct filter_sink *sink, const char *file, uint64_t line, const struct filter_reason *reason,
+	const char *raw, size_t raw_length)
+{
+	sink->run->held--;
+	refuse(sink->run, file, line, reason->code, buf_str(&reason->message), raw, raw_length);
 }
 
 /* ---- one record through the transform; runs in the workers */
@@ -590,11 +608,12 @@ filter_run(const struct filter *filter, int argc, char **argv)
 
 	parse_max_rejects(&r);
 	parse_shard(&r);
-	check_inputs(argc, argv);
+	if (!filter->takes_records)
+		check_inputs(argc, argv);
 	r.out = open_output(filter_args.output);
 	if (filter_args.rejects)
 		r.rejects = open_output(filter_args.rejects);
-	status = run_threads(&r, argc, argv);
+	status = filter->takes_records ? 0 : run_threads(&r, argc, argv);
 	if (r.retry)
 		status = EX_TEMPFAIL;
 	if (!status && filter->finish)

@@ -3,6 +3,8 @@
 #ifndef REC_FILTER_H
 #define REC_FILTER_H
 
+#include <stdbool.h>
+
 #include "base/opt.h"
 #include "rec/case.h"
 
@@ -46,15 +48,22 @@ struct filter {
 	/* Filters that see the whole set (dedupe, diversify): called once after the last line, NULL otherwise.
 	 * They keep what they need in transform (returning FILTER_DROP with code NULL = held) and write here. */
 	enum filter_verdict (*finish)(void *context, struct filter_sink *sink, struct buf *err);
+	/* A program whose records are not lines (ingest reads folders): filter_run reads nothing, and finish()
+	 * takes each record in by filter_take before it emits, drops or refuses it. transform is NULL then. */
+	bool takes_records;
 	uint64_t default_max_rejects;	/* UINT64_MAX: all */
 	/* Extra integer counters for --stats, name/value pairs, NULL name ends; may be NULL. */
 	const struct filter_counter *counters;
 };
-/* For finish(): writes lines, drops and rejects of held records, which are counted as usual.
- */
+/* For finish(): writes lines, drops and rejects of held records, which are counted as usual. */
 void filter_emit(struct filter_sink *sink, const char *line, size_t length);
 void filter_drop(struct filter_sink *sink, const char *code);
 void filter_refuse(struct filter_sink *sink, const char *code, const char *message, const char *raw, size_t raw_length);
+/* For finish() of a program that takes_records: one more record is read and held; and a refusal that says where
+ * the record stood (line 0: the whole file or folder). */
+void filter_take(struct filter_sink *sink, size_t bytes);
+void filter_refuse_at(struct filter_sink *sink, const char *file, uint64_t line, const struct filter_reason *reason,
+	const char *raw, size_t raw_length);
 
 /* Reads the files named (none: standard input), runs the loop with --threads workers and ordered
  * output, writes rejects as {file,line,stage,code,message,raw}, stats, the counts and the footer.
