@@ -98,7 +98,7 @@ static int check_record(const struct record *r, const json_t *value, struct buf 
 static int
 wrong_type(const char *wanted, const json_t *value, const struct buf *path, struct buf *err)
 {
-	return buf_err(err, "%s: %s was expected, and this is %s", buf_str(path), wanted, json_names[json_typeof(value)]);
+	return buf_err(err, "%s: must be %s, and is %s", buf_str(path), wanted, json_names[json_typeof(value)]);
 }
 
 static int
@@ -111,7 +111,7 @@ check_string(const struct field *f, const json_t *value, const struct buf *path,
 	if ((f->flags & NONEMPTY) && !*text)
 		return buf_err(err, "%s: must not be empty", buf_str(path));
 	if (!fits_form(f->form, text))
-		return buf_err(err, "%s: %s was expected, and this is \"%.80s\"", buf_str(path), forms[f->form].words, text);
+		return buf_err(err, "%s: must be %s, and is \"%.80s\"", buf_str(path), forms[f->form].words, text);
 	if (!f->choices)
 		return 0;
 	for (const char *const *choice = f->choices; *choice; choice++)
