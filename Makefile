@@ -153,7 +153,9 @@ fuzz: $(FUZZ:tests/fuzz/%.c=$(OUT)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
 		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(OUT)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done
 FUZZ_SECONDS ?= 60
 
-.PHONY: install clean distclean help deps
+.PHONY: install clean distclean help deps layers
+layers:
+	@$(foreach l,$(ALL_LIBS),echo '$(l) $(LIBS_$(l))';)
 install: all ## install programs and man pages below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec
 	install -m 755 $(PROGRAMS:%=$(OUT)/bin/km-%) $(DESTDIR)$(PREFIX)/bin
