@@ -1,0 +1,97 @@
+// Clip by global norm in three launches. The squares are summed in float32 over a few hundred elements for each
+// thread and in double above that; both passes over x move four elements at a time.
+#include <stdint.h>
+
+#define THREADS 256
+#define MAX_PARTS 512
+#define PER_THREAD 64
+#define ALL 0xffffffffu
+
+// The sum over the block, valid in thread 0.
+__device__ double block_sum(double value)
+{
+	__shared__ double warps[THREADS / 32];
+
+	for (int offset = 16; offset > 0; offset /= 2)
+		value += __shfl_xor_sync(ALL, value, offset);
+	if (threadIdx.x % 32 == 0)
+		warps[threadIdx.x / 32] = value;
+	__syncthreads();
+	if (threadIdx.x == 0) {
+		for (int w = 1; w < THREADS / 32; w++)
+			value += warps[w];
+	}
+	return value;
+}
+
+__global__ void sum_squares(const float *x, double *parts, int64_t N)
+{
+	int64_t step = (int64_t)gridDim.x * THREADS, quads = N / 4;
+	int64_t start = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+	double sum = 0;
+
+	for (int64_t i = start; i < quads;) {
+		float part = 0;
+
+		// a float32 sum of at most PER_THREAD squares, then one addition in double
+		for (int k = 0; k < PER_THREAD / 4 && i < quads; k++, i += step) {
+			float4 v = ((const float4 *)x)[i];
+
+			part = fmaf(v.x, v.x, fmaf(v.y, v.y, fmaf(v.z, v.z, fmaf(v.w, v.w, part))));
+		}
+		sum += part;
+	}
+	if (start < N - 4 * quads)
+		sum += (double)x[4 * quads + start] * x[4 * quads + start];
+	sum = block_sum(sum);
+	if (threadIdx.x == 0)
+		parts[blockIdx.x] = sum;
+}
+
+__global__ void finish(const double *parts, int count, float *norm, float *factor, float max_norm)
+{
+	double sum = 0;
+
+	for (int i = threadIdx.x; i < count; i += THREADS)
+		sum += parts[i];
+	sum = block_sum(sum);
+	if (threadIdx.x == 0) {
+		double length = sqrt(sum);
+
+		norm[0] = (float)length;
+		*factor = length > max_norm ? (float)(max_norm / length) : 1.0f;
+	}
+}
+
+__global__ void scale(const float *x, float *y, const float *factor, int64_t N)
+{
+	int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x, quads = N / 4;
+	float f = *factor;
+
+	if (i < quads) {
+		float4 v = ((const float4 *)x)[i];
+
+		((float4 *)y)[i] = make_float4(v.x * f, v.y * f, v.z * f, v.w * f);
+	}
+	if (i < N - 4 * quads)
+		y[4 * quads + i] = x[4 * quads + i] * f;
+}
+
+extern "C" void solve(const float *x, float *y, float *norm, int64_t N, float max_norm, cudaStream_t stream)
+{
+	int64_t blocks = (N / 4 + THREADS - 1) / THREADS;
+	double *scratch;
+
+	if (blocks == 0)
+		blocks = 1;
+	int parts = (int)(blocks < MAX_PARTS ? blocks : MAX_PARTS);
+
+	// the partial sums, then the factor
+	cudaMallocAsync((void **)&scratch, (MAX_PARTS + 1) * sizeof *scratch, stream);
+	float *factor = (float *)(scratch + MAX_PARTS);
+
+	sum_squares<<<parts, THREADS, 0, stream>>>(x, scratch, N);
+	finish<<<1, THREADS, 0, stream>>>(scratch, parts, norm, factor, max_norm);
+	scale<<<(unsigned)blocks, THREADS, 0, stream>>>(x, y, factor, N);
+	cudaFreeAsync(scratch, stream);
+}
