@@ -1,0 +1,166 @@
+/* For the tests of the sandbox: the attacks program, built once, and one shot at the sandbox with it. */
+#ifndef TESTS_SANDBOX_ATTACK_H
+#define TESTS_SANDBOX_ATTACK_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/spawn.h"
+#include "sandbox/sandbox.h"
+
+/* A folder of the test, with the program `attacks` in it. */
+static char *attack_folder;
+static struct buf attack_program = BUF_INIT;
+
+struct shot {
+	const char *argv[8];
+	struct sandbox_input inputs[4];
+	struct sandbox_job job;
+	struct sandbox_result result;
+	struct buf output, errors, err;
+	int failed;
+};
+
+static void __attribute__((unused))
+attack_build(void)
+{
+	struct buf err = BUF_INIT, said = BUF_INIT;
+	struct spawn_result result;
+
+	attack_folder = io_temp_dir("km-test", &err);
+	assert_non_null(attack_folder);
+	assert_int_equal(chmod(attack_folder, 0755), 0);
+	buf_addf(&attack_program, "%s/attacks", attack_folder);
+	char *const argv[] = { "/usr/bin/gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-o", attack_program.data,
+		"tests/data/sandbox/attacks.c", NULL };
+	char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
+	struct spawn how = { .argv = argv, .envp = environment, .output = &said, .errors = &said };
+	if (spawn_run(&how, &result, &err) || result.exit_status)
+		fail_msg("%s%s", buf_str(&err), buf_str(&said));
+	buf_release(&said);
+	buf_release(&err);
+	/* What the attacks look for: it must never be seen inside. */
+	setenv("KM_TEST_API_KEY", "KM_TEST_SECRET", 1);
+}
+
+static void __attribute__((unused))
+attack_clean(void)
+{
+	struct buf err = BUF_INIT;
+
+	io_remove_tree(attack_folder, &err);
+	free(attack_folder);
+	buf_release(&attack_program);
+	buf_release(&err);
+}
+
+/* Prepares "/in/attacks NAME ARGUMENT"; limits and outputs are set before shot_fire. */
+static void __attribute__((unused))
+shot_load(struct shot *shot, const char *name, const char *argument)
+{
+	*shot = (struct shot){ .argv = { "/in/attacks", name, argument, NULL } };
+	shot->inputs[0] = (struct sandbox_input){ .name = "attacks", .path = attack_program.data };
+	shot->job = (struct sandbox_job){ .argv = shot->argv, .inputs = shot->inputs, .input_count = 1,
+		.output = &shot->output, .errors = &shot->errors, .limits = { .wall_ms = 5000 } };
+}
+
+/* Prepares any program inside. */
+static void __attribute__((unused))
+shot_load_shell(struct shot *shot, const char *command)
+{
+	shot_load(shot, "", NULL);
+	shot->argv[0] = "/bin/sh";
+	shot->argv[1] = "-c";
+	shot->argv[2] = command;
+	shot->argv[3] = NULL;
+}
+
+static void __attribute__((unused))
+shot_fire(struct shot *shot)
+{
+	shot->failed = sandbox_run(&shot->job, &shot->result, &shot->err);
+	if (shot->failed)
+		print_message("%s\n", buf_str(&shot->err));
+}
+
+static void __attribute__((unused))
+shot_clear(struct shot *shot)
+{
+	buf_release(&shot->output);
+	buf_release(&shot->errors);
+	buf_release(&shot->err);
+}
+
+/* Fires, and compares all that the attack said; it must have ended by itself. */
+static void __attribute__((unused))
+shot_expect(const char *name, const char *argument, const char *said)
+{
+	struct shot shot;
+
+	shot_load(&shot, name, argument);
+	shot_fire(&shot);
+	assert_int_equal(shot.failed, 0);
+	assert_string_equal(buf_str(&shot.errors), "");
+	assert_string_equal(buf_str(&shot.output), said);
+	assert_int_equal(shot.result.cause, SANDBOX_EXITED);
+	assert_int_equal(shot.result.exit_status, 0);
+	shot_clear(&shot);
+}
+
+/* How many processes of this machine have `mark` in their command line. */
+static int __attribute__((unused))
+count_processes(const char *mark)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+	int count = 0;
+
+	while ((entry = readdir(processes))) {
+		char path[300], text[4096];
+		snprintf(path, sizeof path, "/proc/%.200s/cmdline", entry->d_name);
+		int fd = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' ? open(path, O_RDONLY) : -1;
+		if (fd < 0)
+			continue;
+		ssize_t got = read(fd, text, sizeof text);
+		close(fd);
+		count += got > 0 && memmem(text, (size_t)got, mark, strlen(mark));
+	}
+	closedir(processes);
+	return count;
+}
+
+static uint64_t __attribute__((unused))
+attack_now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000u + (uint64_t)t.tv_nsec / 1000000u;
+}
+
+/* Waits, at most this long, until count_processes gives `count`; returns the last count. */
+static int __attribute__((unused))
+await_processes(const char *mark, int count, uint64_t within_ms)
+{
+	uint64_t deadline = attack_now_ms() + within_ms;
+	int now;
+
+	while ((now = count_processes(mark)) != count && attack_now_ms() < deadline)
+		usleep(5000);
+	return now;
+}
+
+#endif
