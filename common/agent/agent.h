@@ -48,10 +48,12 @@ enum filter_verdict agent_transform(struct agent *a, agent_phase_function *phase
 /* Whether a finished trajectory has to be run again under --redo. prompt_sha256: of what it would open with now. */
 bool agent_redo(const struct agent_case *c, const json_t *trajectory, const char *prompt_sha256);
 
-/* Runs filter_run with the shared counters and the stage's own (may be NULL), prints the dry run's result. */
+/* filter_run with the shared counters and the stage's own (may be NULL, at most 32); reports a dry run.
+ * The transform's context is the agent. */
 int agent_filter(struct agent *a, const char *stage, filter_transform *transform,
 	const struct filter_counter *own, int argc, char **argv);
-extern struct conversation_counts agent_counts;	/* updated under a lock by agent_count */
+/* Adds to the counters under a lock; agent_tally to one of the stage's own. */
 void agent_count(const struct conversation_counts *more);
+void agent_tally(uint64_t *counter, uint64_t more);
 
 #endif

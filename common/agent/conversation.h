@@ -6,8 +6,10 @@
 #include <stdint.h>
 
 #include "agent/policy.h"
+#include "agent/prompt.h"
 #include "agent/sections.h"
 #include "agent/tools.h"
+#include "hash/sha256.h"
 
 struct conversation_counts {
 	uint64_t turns, tool_calls, submits, stale, no_answer;
@@ -39,6 +41,8 @@ enum conversation_end {
 enum conversation_end conversation_run(struct conversation *c, json_t **trajectory,
 	struct conversation_counts *counts, struct buf *err);
 
+/* SHA-256 of what a conversation opens with: policy, opening messages and tools. --redo changed compares it. */
+void conversation_prompt_sha256(const struct policy_session *session, const json_t *opening, char out[SHA256_HEX]);
 /* All messages from the first ancestor's to this trajectory's own. NULL if a parent is missing.
  * Returned owned. */
 json_t *conversation_messages(const struct sections *s, const json_t *trajectory);

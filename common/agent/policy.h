@@ -35,6 +35,8 @@ struct policy_session *policy_begin(struct policy *p, const struct task *t, stru
 void policy_end(struct policy_session *s);
 /* {"kind":"authored","author":..,"policy_sha256":..} or {"kind":"sampled","model":..,..}. Borrowed. */
 const json_t *policy_origin(const struct policy_session *s);
+/* SHA-256 of what the policy's answers depend on: the transcript with its sources, or model and sampling. Borrowed. */
+const char *policy_identity(const struct policy_session *s);
 
 struct policy_request {
 	enum agent_phase phase;

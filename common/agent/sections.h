@@ -23,7 +23,9 @@ int sections_write(const struct sections *s, const struct rec_case *c, struct bu
 void sections_add_solution(struct sections *s, json_t *solution);
 /* Appends those whose id is not there. Borrowed. */
 void sections_add_evaluations(struct sections *s, const json_t *evaluations);
-void sections_add_trajectory(struct sections *s, json_t *trajectory);
+/* Appends (old NULL), or puts it where `old` stands; an equal one changes nothing. With another in its place,
+ * what grew from the old one goes, and so do solutions that no trajectory mentions any more. Taken. */
+void sections_put_trajectory(struct sections *s, const json_t *old, json_t *trajectory);
 
 /* Borrowed, NULL if there is none. */
 json_t *sections_solution(const struct sections *s, const char *id);
@@ -43,8 +45,7 @@ const json_t *sections_baseline(const struct sections *s, double *cost);
 /* The correct solution that the solve or repair conversation submitted, else the first correct one. */
 const json_t *sections_root(const struct sections *s, const json_t **trajectory);
 
-/* Removes trajectories of this phase (and sample, when sample >= 0) and of all that grew from them,
- * then the solutions that no trajectory mentions any more, and their evaluations. */
-void sections_forget(struct sections *s, enum agent_phase phase, long sample);
+/* Removes a phase's trajectories, what grew from them, and their solutions as above. */
+void sections_forget(struct sections *s, enum agent_phase phase);
 
 #endif

@@ -1,4 +1,4 @@
-/* The tools that a model is given: compile, test, submit. Their answers are plain text for the model
+/* The tools that a model is given: compile, test, profile, submit. Their answers are plain text for the model
  * and a verdict for us. Same evaluation, same text: no times, no paths, no held-out workloads. */
 #ifndef AGENT_TOOLS_H
 #define AGENT_TOOLS_H
@@ -12,8 +12,9 @@
 
 /* Definitions as the chat completions API wants them. Returned owned. */
 json_t *tools_definitions(void);
-/* ["compile", "test", "submit"]. Returned owned. */
+/* ["compile", "test", "profile", "submit"]. Returned owned. */
 json_t *tools_names(void);
+bool tools_known(const char *name);
 
 struct tool_result {
 	struct buf text;	/* the tool message's content */

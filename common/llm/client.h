@@ -28,6 +28,8 @@ enum llm_outcome {
 	LLM_UNREACHABLE,	/* no connection was made: nothing was sent */
 	LLM_DENIED,		/* 401, 403: the key or the account; every further request would fail too */
 	LLM_REFUSED,		/* any other status: this request is wrong, others may be fine */
+	LLM_UNUSABLE,		/* the answer passes max_body_bytes: paid, and asking again would not help */
+	LLM_OVER_BUDGET,	/* llm_ask only: not sent */
 };
 const char *llm_outcome_name(enum llm_outcome outcome);
 
@@ -46,12 +48,16 @@ void llm_reply_release(struct llm_reply *reply);
  * 0, or -1 with a sentence. */
 int llm_parse_reply(const char *body, size_t length, unsigned first_call, struct llm_reply *reply, struct buf *err);
 
-/* The request body: our messages (tool call arguments are objects) in the API's form (strings),
- * with the model, the tools and the sampling object's members. */
-void llm_request_body(const char *model, const json_t *sampling, const json_t *messages, const json_t *tools,
-	struct buf *body);
+/* The request body: our messages (tool call arguments are objects) in the API's form (strings), with the
+ * model, the tools and the sampling object's members; a "seed" among them is raised by `sample`, so that
+ * several samples of one conversation differ. */
+void llm_request_body(const char *model, const json_t *sampling, uint64_t sample, const json_t *messages,
+	const json_t *tools, struct buf *body);
 
-/* Sends once. The reply is filled on LLM_OK only. *retry_after_ms: what the server asked for, or 0. */
+/* 0, or -1 with a sentence: not http or https, or a key that would travel unencrypted to another host. */
+int llm_endpoint_check(const struct llm_endpoint *endpoint, struct buf *err);
+
+/* Sends once, follows no redirect, writes the key nowhere. The reply is filled on LLM_OK only. *retry_after_ms: what the server asked for, or 0. */
 enum llm_outcome llm_send(const struct llm_endpoint *endpoint, const char *body, unsigned first_call,
 	struct llm_reply *reply, uint64_t *retry_after_ms, struct buf *err);
 

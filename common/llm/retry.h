@@ -15,7 +15,5 @@ struct llm_retry {
 /* Milliseconds to wait after attempt number `attempt` (1 is the first); the server's Retry-After counts
  * if it is longer. UINT64_MAX: give up. */
 uint64_t llm_retry_wait_ms(const struct llm_retry *retry, unsigned attempt, uint64_t retry_after_ms);
-/* Retry-After in its seconds form, in ms; 0 if it is anything else (dates: RFC 9110 10.2.3 allows them). */
-uint64_t llm_retry_after_ms(const char *value);
 
 #endif

@@ -1,0 +1,257 @@
+/* km-verify: the final verdict. In: cases with solutions. Out: the same cases with evaluations of the best
+ * solution on all check workloads, the held-out ones too, and on inputs nobody has seen. What fails here
+ * is reported and not replaced by the next best: a verdict that chose its answer would be no verdict. */
+#include <math.h>
+#include <sys/random.h>
+
+#include "base/die.h"
+#include "base/footer.h"
+#include "eval/eval.h"
+#include "rec/filter.h"
+#include "rec/json.h"
+#include "zst/zst.h"
+
+static bool verify_all, fresh;
+static uint64_t verified, passed, failed, unsolved, run, stored;
+
+static const struct opt verify_options[] = {
+	{ 0, "all", OPT_FLAG, &verify_all, NULL, "give every solution that passed a final verdict, not only the best", 0, 0 },
+	{ 0, "fresh", OPT_FLAG, &fresh, NULL, "draw new inputs at random, print the verdicts on standard error, and pass cases through unchanged", 0, 0 },
+	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
+};
+static const struct filter_counter counters[] = { { "solutions_verified", &verified }, { "solutions_passed", &passed },
+	{ "solutions_failed", &failed }, { "unsolved", &unsolved }, { "evaluations_run", &run },
+	{ "evaluations_stored", &stored }, { NULL, NULL } };
+
+struct verify {
+	struct eval *eval;
+	const struct task *task;
+	json_t *solutions, *evaluations, *trajectories;
+};
+
+/* ---- which solutions */
+
+/* Of the evaluations before this stage: the cost of a solution that passed, infinite when it was not
+ * profiled or never evaluated, NAN when it failed. */
+static double
+cost_so_far(const struct verify *v, const char *id)
+{
+	double cost = INFINITY;
+	const json_t *e;
+	size_t i;
+
+	json_array_foreach(v->evaluations, i, e) {
+		if (strcmp(rec_json_string(e, "solution_id", ""), id) != 0 || rec_json_boolean(e, "final", 0))
+			continue;
+		if (strcmp(rec_json_string(e, "status", ""), "PASSED") != 0)
+			return NAN;
+		if (strcmp(rec_json_string(e, "role", ""), "profile") == 0)
+			cost = rec_json_number(e, "cost", INFINITY);
+	}
+	return cost;
+}
+
+/* Handed in by a conversation. Solutions that came without conversations all count. */
+static bool
+is_submitted(const struct verify *v, const char *id)
+{
+	const json_t *trajectory;
+	size_t i;
+
+	json_array_foreach(v->trajectories, i, trajectory)
+		if (strcmp(rec_json_string(trajectory, "solution_id", ""), id) == 0)
+			return true;
+	return json_array_size(v->trajectories) == 0;
+}
+
+/* Lowest cost; of equal ones the earliest. NULL: nothing passed. Borrowed. */
+static const json_t *
+best_solution(const struct verify *v)
+{
+	const json_t *best = NULL, *solution;
+	double least = NAN;
+	size_t i;
+
+	json_array_foreach(v->solutions, i, solution) {
+		const char *id = rec_json_string(solution, "id", "");
+		double cost = cost_so_far(v, id);
+
+		if (isnan(cost) || !is_submitted(v, id) || (best && !(cost < least)))
+			continue;
+		best = solution;
+		least = cost;
+	}
+	return best;
+}
+
+/* ---- the verdict */
+
+static void
+report(const struct verify *v, const json_t *solution, const struct eval_summary *summary)
+{
+	const char *workload = rec_json_string(summary->decisive, "workload", "");
+	bool ok = strcmp(summary->status, "PASSED") == 0;
+
+	__atomic_add_fetch(&verified, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
+	if (!ok)
+		warn("%s: solution %s: %s%s%s in the final verdict", v->task->name, rec_json_string(solution, "id", ""),
+			summary->status, *workload ? " on workload " : "", workload);
+	else if (fresh)
+		note("%s: solution %s: PASSED on fresh inputs", v->task->name, rec_json_string(solution, "id", ""));
+}
+
+/* Appends the evaluations, marked final. 0, or -1: ours. */
+static int
+give_verdict(struct verify *v, const json_t *solution, json_t *finals, struct buf *err)
+{
+	struct eval_summary summary;
+	json_t *evaluations, *evaluation;
+	size_t i;
+
+	if (eval_solution(v->eval, v->task, rec_json_string(solution, "source", ""), EVAL_ALL, &evaluations, &summary,
+			err) < 0)
+		return -1;
+	report(v, solution, &summary);
+	json_array_foreach(evaluations, i, evaluation) {
+		json_t *final = json_copy(evaluation);
+
+		json_object_set_new(final, "final", json_true());
+		json_array_append_new(finals, final);
+	}
+	json_decref(evaluations);
+	return 0;
+}
+
+static int
+give_verdicts(struct verify *v, json_t *finals, struct buf *err)
+{
+	const json_t *best = best_solution(v), *solution;
+	size_t i;
+
+	if (!best) {
+		__atomic_add_fetch(&unsolved, 1, __ATOMIC_RELAXED);
+		return 0;
+	}
+	if (give_verdict(v, best, finals, err) < 0)
+		return -1;
+	json_array_foreach(v->solutions, i, solution)
+		if (verify_all && solution != best && !isnan(cost_so_far(v, rec_json_string(solution, "id", "")))
+				&& give_verdict(v, solution, finals, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Earlier final verdicts give way to the new ones. */
+static json_t *
+without_finals(const json_t *evaluations)
+{
+	json_t *kept = json_array(), *e;
+	size_t i;
+
+	json_array_foreach(evaluations, i, e)
+		if (!rec_json_boolean(e, "final", 0))
+			json_array_append(kept, e);
+	return kept;
+}
+
+static int
+write_case(const struct verify *v, const json_t *finals, const struct rec_case *in, struct buf *out, struct buf *err)
+{
+	static const char *const names[] = { "evaluations" };
+	json_t *all = without_finals(v->evaluations);
+	int status = 0;
+
+	json_array_extend(all, (json_t *)finals);
+	if (fresh || json_equal(all, v->evaluations))
+		buf_add(out, in->line, in->length);
+	else
+		status = rec_case_splice(in, 1, names, (json_t *const[]){ all }, out, err);
+	json_decref(all);
+	return status;
+}
+
+/* ---- the filter */
+
+/* NULL, or the code of the refusal. */
+static const char *
+load(struct verify *v, struct task **task, const struct rec_case *in, struct buf *err)
+{
+	json_t *section = rec_case_section(in, "task", err);
+
+	if (section)
+		*task = task_load(section, err);
+	json_decref(section);
+	v->task = *task;
+	if (!*task)
+		return "bad_task";
+	v->solutions = rec_case_section_or_empty(in, "solutions", err);
+	v->evaluations = v->solutions ? rec_case_section_or_empty(in, "evaluations", err) : NULL;
+	v->trajectories = v->evaluations ? rec_case_section_or_empty(in, "trajectories", err) : NULL;
+	return v->trajectories ? NULL : "bad_sections";
+}
+
+static enum filter_verdict
+transform(void *context, const struct rec_case *in, struct buf *out, struct filter_reason *reason)
+{
+	struct verify v = { .eval = context };
+	struct buf *err = &reason->message;
+	json_t *finals = json_array();
+	struct task *task = NULL;
+	enum filter_verdict verdict = FILTER_REJECT;
+
+	reason->code = load(&v, &task, in, err);
+	if (!reason->code && give_verdicts(&v, finals, err) < 0) {
+		reason->code = "try_again";
+		verdict = FILTER_RETRY;
+	} else if (!reason->code) {
+		if (write_case(&v, finals, in, out, err) < 0)
+			reason->code = "bad_result";
+		else
+			verdict = FILTER_PASS;
+	}
+	eval_counts(v.eval, &run, &stored);
+	json_decref(finals);
+	json_decref(v.solutions);
+	json_decref(v.evaluations);
+	json_decref(v.trajectories);
+	task_free(task);
+	return verdict;
+}
+
+static uint64_t
+chosen_seed(void)
+{
+	uint64_t salt;
+
+	if (!fresh)
+		return filter_args.seed;
+	if (getrandom(&salt, sizeof salt, 0) != sizeof salt)
+		die(EX_OSERR, "no random numbers:");
+	return salt;
+}
+
+int
+main(int argc, char **argv)
+{
+	static const struct opt_program program = { "km-verify", "[FILE...]",
+		"give the final verdict on solutions, with held-out workloads and unseen inputs",
+		"km-verify -o verified.jsonl optimized.jsonl",
+		{ verify_options, eval_option_table, filter_options } };
+	struct filter filter = { .stage = "verify", .transform = transform, .default_max_rejects = UINT64_MAX,
+		.counters = counters };
+	struct buf err = BUF_INIT;
+	struct eval *eval;
+	int first, status = 0;
+
+	footer_start(argc, argv);
+	zst_register();
+	first = opt_parse(&program, argc, argv);
+	eval = eval_open(chosen_seed(), &status, &err);
+	if (!eval)
+		die(status, "%s", buf_str(&err));
+	filter.context = eval;
+	status = filter_run(&filter, argc - first, argv + first);
+	eval_close(eval);
+	return status;
+}
