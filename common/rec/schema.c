@@ -31,7 +31,7 @@ is_name(const char *text)
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
 	size_t length = strlen(text);
 
-	return length > 0 && length <= 63 && strspn(text, letters) > 0 &&
+	return length > 0 && length <= 64 && strspn(text, letters) > 0 &&
 		strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == length - 1;
 }
 
@@ -77,7 +77,7 @@ static const struct form_text {
 	[FORM_ANY] = { NULL, NULL },
 	[FORM_ID] = { "^[0-9a-f]{32}$", "32 lower-case hexadecimal digits" },
 	[FORM_SHA256] = { "^[0-9a-f]{64}$", "64 lower-case hexadecimal digits" },
-	[FORM_NAME] = { "^[A-Za-z_][A-Za-z0-9_]{0,62}$", "a name of at most 63 letters, digits and underscores" },
+	[FORM_NAME] = { "^[A-Za-z_][A-Za-z0-9_]{0,63}$", "a name of at most 64 letters, digits and underscores" },
 	[FORM_VERSION] = { "^1\\.[0-9]{1,6}$", "a version 1.x" },
 	[FORM_TIME] = { "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "a time as 2026-01-31T23:59:59Z" },
 };

@@ -34,9 +34,12 @@ static const struct field scalar[] = {
 	{ 0 }
 };
 static const struct field domain[] = {
-	{ "distribution", KIND_STRING, .flags = REQUIRED, .about = "normal, uniform, integers, permutation, sorted, probability, ...",
+	{ "distribution", KIND_STRING, .flags = REQUIRED, .about = "normal, uniform, integers, permutation, ...",
 		.form = FORM_NAME },
+	{ "mean", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
 	{ "scale", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
+	{ "p", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
+	{ "value", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
 	{ "low", KIND_NUMBER_OR_TEXT, .flags = NULLABLE, .about = "a number, or an axis by name" },
 	{ "high", KIND_NUMBER_OR_TEXT, .flags = NULLABLE, .about = "a number, or an axis by name; excluded for integers" },
 	{ 0 }
@@ -44,14 +47,16 @@ static const struct field domain[] = {
 static const struct field input[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED, .form = FORM_NAME },
 	{ "dtype", KIND_STRING, .flags = REQUIRED, .choices = dtypes },
-	{ "shape", KIND_STRING, .flags = REQUIRED | ARRAY, .about = "axis names, slowest first", .form = FORM_NAME },
+	{ "shape", KIND_STRING, .flags = REQUIRED | ARRAY | NONEMPTY,
+		.about = "axis names or expressions over them, slowest first" },
 	{ "domain", KIND_RECORD, .flags = REQUIRED, .about = "how values are drawn", .record = "domain" },
 	{ 0 }
 };
 static const struct field output[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED, .form = FORM_NAME },
 	{ "dtype", KIND_STRING, .flags = REQUIRED, .choices = dtypes },
-	{ "shape", KIND_STRING, .flags = REQUIRED | ARRAY, .about = "axis names, slowest first", .form = FORM_NAME },
+	{ "shape", KIND_STRING, .flags = REQUIRED | ARRAY | NONEMPTY,
+		.about = "axis names or expressions over them, slowest first" },
 	{ 0 }
 };
 static const struct field workload[] = {
@@ -216,7 +221,9 @@ static const struct field turn[] = {
 	{ "solution_id", KIND_STRING, .flags = NULLABLE, .form = FORM_ID },
 	{ "status", KIND_STRING, .flags = NULLABLE, .about = "evaluation status of what the turn did" },
 	{ "reward", KIND_NUMBER, .flags = NULLABLE },
-	{ "outcome", KIND_STRING, .flags = NULLABLE, .about = "improved, regressed, failed, ..." },
+	{ "outcome", KIND_STRING, .flags = NULLABLE, .about = "passed, improved, unchanged, regressed, failed" },
+	{ "tool", KIND_STRING, .flags = NULLABLE },
+	{ "metrics", KIND_MAP, .flags = NULLABLE, .about = "tokens and money, where a model was asked" },
 	{ "staged_error", KIND_STRING, .flags = NULLABLE, .about = "the fault that was put in on purpose" },
 	{ 0 }
 };
@@ -226,12 +233,17 @@ static const struct field trajectory[] = {
 	{ "phase", KIND_STRING, .flags = REQUIRED, .choices = phases },
 	{ "branch", KIND_STRING, .flags = NULLABLE },
 	{ "parent_id", KIND_STRING, .flags = NULLABLE, .about = "the trajectory that this one continues", .form = FORM_ID },
+	{ "sample", KIND_INTEGER, .flags = NOT_NEGATIVE },
+	{ "prompt_sha256", KIND_STRING, .flags = NULLABLE, .about = "of the messages that opened it",
+		.form = FORM_SHA256 },
 	{ "origin", KIND_RECORD, .flags = REQUIRED, .record = "origin" },
 	{ "messages", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "new ones only; the parent's come before", .record = "message" },
 	{ "tools", KIND_STRING, .flags = ARRAY, .about = "names of the tools offered" },
 	{ "turns", KIND_RECORD, .flags = ARRAY, .record = "turn" },
 	{ "solution_id", KIND_STRING, .flags = NULLABLE, .about = "the solution that it ended with", .form = FORM_ID },
 	{ "stale", KIND_BOOLEAN, .flags = REQUIRED, .about = "the replay met another verdict than the one it answers" },
+	{ "stale_reason", KIND_STRING, .flags = NULLABLE },
+	{ "final_metrics", KIND_MAP, .flags = NULLABLE, .about = "tokens and money of the whole" },
 	{ "guidance", KIND_ANYTHING, .flags = ARRAY, .about = "texts that were shown" },
 	{ "exit_status", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "submitted, turn_limit, no_answer" },
 	{ 0 }
