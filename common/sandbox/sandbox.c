@@ -1,5 +1,5 @@
 /* Running a job. In: a job. Out: what became of it, its output, its files.
- * Chain of processes: caller -> bubblewrap -> km-shim -> program. The caller gathers inputs and takes a
+ * Chain of processes: caller -> child -> bubblewrap -> km-shim -> program. The caller gathers inputs and takes a
  * user id, the child mounts (stage.c) and drops root, bubblewrap builds the view, km-shim sets limits,
  * waits, kills what is left and reports on a memory file. Whatever is missing or damaged in that report
  * is a failure of the sandbox, never a result of the program. */
@@ -567,6 +567,7 @@ launch(struct run *run, struct spawn_result *spawned, struct buf *errors, struct
 	argument(run, number);
 	run->stage.report_fd = run->job_fd;
 	char **argv = argument_list(run);
+	run->stage.argv = argv;
 	int keep[] = { run->job_fd, -1 };
 	struct spawn how = {
 		.argv = argv, .input = job->stdin_bytes, .input_bytes = job->stdin_count,

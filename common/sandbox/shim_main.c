@@ -364,28 +364,31 @@ memory_is_over(const struct job *job)
 static enum sandbox_cause
 wait_for(const struct job *job, pid_t program, int *status, struct tally *tally)
 {
-	uint64_t deadline = now_ns() + job->head.limits.wall_ms * 1000000u;
+	uint64_t now = now_ns(), deadline = now + job->head.limits.wall_ms * 1000000u;
 	/* Processes of our user are ours, or else cannot be told apart. */
-	bool watches_memory = job->head.limits.memory_bytes != SANDBOX_UNLIMITED &&
-		!job->head.shared_user;
+	bool watches_memory = job->head.limits.memory_bytes != SANDBOX_UNLIMITED && !job->head.shared_user;
+	uint64_t next_look = watches_memory ? now + LOOK_EVERY_NS : UINT64_MAX;
+	int times_over = 0;
 	sigset_t watched;
 
 	sigemptyset(&watched);
 	sigaddset(&watched, SIGCHLD);
 	sigaddset(&watched, SIGTERM);
-	for (;;) {
+	for (;; now = now_ns()) {
 		pid_t pid;
 		while ((pid = reap(WNOHANG, status, tally)) > 0)
 			if (pid == program)
 				return SANDBOX_EXITED;
-		uint64_t now = now_ns();
 		if (now >= deadline || launcher_is_gone(job))
 			return SANDBOX_WALL_CLOCK;
-		if (watches_memory && memory_is_over(job))
-			return SANDBOX_MEMORY;
-		uint64_t left = deadline - now;
-		if (watches_memory && left > LOOK_EVERY_NS)
-			left = LOOK_EVERY_NS;
+		if (now >= next_look) {
+			/* Twice in a row: while processes that share memory end, one look may count it several times. */
+			times_over = memory_is_over(job) ? times_over + 1 : 0;
+			if (times_over == 2)
+				return SANDBOX_MEMORY;
+			next_look = now + LOOK_EVERY_NS;
+		}
+		uint64_t left = (deadline < next_look ? deadline : next_look) - now;
 		struct timespec wait = { (time_t)(left / 1000000000u), (long)(left % 1000000000u) };
 		sigtimedwait(&watched, NULL, &wait);
 	}

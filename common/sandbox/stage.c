@@ -2,19 +2,23 @@
  * bubblewrap cannot bound the number of files of a tmpfs, nor, having dropped root, reach a file in
  * somebody's mode 700 folder. So the tmpfs mounts are made here, sized and counted, the inputs are copied
  * onto one of them, and the toolkit's folder is bound by descriptor, all in a private mount namespace
- * over /tmp, while the child is still root (or root of a user namespace of its own). */
+ * over /tmp, while the child is still root (or root of a user namespace of its own). bubblewrap also has
+ * moments in which the death of its parent goes unnoticed; so it runs as process 1 of a pid namespace that
+ * the kernel clears when this child goes, which goes when the caller goes. */
 #include "sandbox/stage.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/die.h"
@@ -237,10 +241,10 @@ static const char *
 enter_namespace(const struct stage *stage)
 {
 	if (stage->as_root) {
-		if (unshare(CLONE_NEWNS))
+		if (unshare(CLONE_NEWNS | CLONE_NEWPID))
 			return "a mount namespace";
 	} else {
-		if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
+		if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID))
 			return "a user namespace";
 		if (write_text("/proc/self/setgroups", "deny") || write_text("/proc/self/uid_map", stage->uid_map) ||
 		    write_text("/proc/self/gid_map", stage->gid_map))
@@ -324,14 +328,41 @@ stage_drop(void *context)
 	return 0;
 }
 
+/* In the process that becomes bubblewrap. The end of `life` is held by the parent alone: a parent that died
+ * before the first call took effect is seen by the second. */
+static void
+tie_to_parent(int life)
+{
+	struct pollfd parent = { life, 0, 0 };
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || poll(&parent, 1, 0) != 0)
+		_exit(SHIM_BAD_JOB);
+}
+
 int
 stage_prepare(void *context)
 {
 	const struct stage *stage = context;
+	static char *const nothing[] = { NULL };
 	const char *failed;
+	int life[2], status = 0;
 
 	umask(022);
 	if ((failed = enter_namespace(stage)) || (failed = mount_folders(stage)))
 		return fail(stage, failed);
-	return stage_drop(context);
+	if (stage_drop(context))
+		return -1;
+	if (pipe2(life, O_CLOEXEC))
+		return fail(stage, "a pipe");
+	pid_t pid = vfork();
+	if (pid < 0)
+		return fail(stage, "a process in a namespace");
+	if (pid == 0) {
+		tie_to_parent(life[0]);
+		execve(stage->argv[0], stage->argv, nothing);
+		_exit(SHIM_BAD_JOB);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }

@@ -32,6 +32,7 @@ struct stage {
 	pid_t caller;
 	char in_options[128], tmp_options[128], out_options[128];	/* of the tmpfs mounts */
 	char uid_map[64], gid_map[64];
+	char *const *argv;		/* of bubblewrap, borrowed */
 	int report_fd;			/* a failure is reported there, as by the supervisor */
 };
 
@@ -45,8 +46,8 @@ int stage_bind(struct stage *stage, const char *path, struct buf *err);
 void stage_plan(struct stage *stage, uid_t uid, const struct sandbox_limits *limits);
 /* Writes the gathered files below an open folder, as the calling process; async-signal-safe. 0 or -1. */
 int stage_write_files(const struct stage *stage, int folder_fd);
-/* spawn's `prepare`: in the child, mounts STAGE_FOLDER/{in,tmp,out,b0,b1...}, visible to it alone, and
- * drops root. 0, or -1 after reporting on report_fd. */
+/* spawn's `prepare`: in the child, mounts STAGE_FOLDER/{in,tmp,out,b0,b1...}, visible to it alone, drops
+ * root, runs argv there and exits as it does. Returns only on failure: -1 after reporting on report_fd. */
 int stage_prepare(void *stage);
 /* spawn's `prepare` where there are no namespaces: drops root only. */
 int stage_drop(void *stage);
