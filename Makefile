@@ -18,6 +18,8 @@ $(wordlist 2,99,$(REST)): $(firstword $(REST)) ;
 else
 
 OUT ?= out
+# Where programs are built; data goes to OUT.
+BUILD ?= $(OUT)
 CC := gcc
 AR := ar
 OPT ?= -O2
@@ -52,8 +54,8 @@ LIBS_eval := eval $(L2) $(L1)
 LIBS_agent := agent eval $(L2) $(L1)
 ALL_LIBS := $(LIBS_agent)
 
-B := $(OUT)/build
-LIBEXEC := $(OUT)/libexec/kernelmosaic
+B := $(BUILD)/build
+LIBEXEC := $(BUILD)/libexec/kernelmosaic
 
 lib_sources = $(filter-out %_main.c,$(wildcard common/$(1)/*.c))
 objects = $(patsubst %.c,$(B)/%.o,$(1))
@@ -68,7 +70,7 @@ INTERNAL_PROGRAMS := $(foreach m,$(INTERNAL),$(call internal_name,$(m)))
 
 .PHONY: all programs
 all: programs man
-programs: $(PROGRAMS:%=$(OUT)/bin/km-%) $(INTERNAL_PROGRAMS)
+programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS)
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -86,7 +88,7 @@ endef
 $(foreach l,$(ALL_LIBS),$(eval $(call archive_rule,$(l))))
 
 define program_rule
-$(OUT)/bin/km-$(1): $(call objects,$(wildcard stages/$(1)/*.c)) $(call archives,$(ALL_LIBS))
+$(BUILD)/bin/km-$(1): $(call objects,$(wildcard stages/$(1)/*.c)) $(call archives,$(ALL_LIBS))
 	@mkdir -p $$(@D)
 	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) $$(LDLIBS_$(1))
 endef
@@ -103,30 +105,30 @@ $(foreach m,$(INTERNAL),$(eval $(call internal_rule,$(m))))
 
 unit_lib = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 define unit_rule
-$(OUT)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(call unit_lib,$(1))))
+$(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)
 	$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
 
 define fuzz_rule
-$(OUT)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
+$(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)
 	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
-$(OUT)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(call unit_lib,$(1))),$(filter-out %_main.c,$(wildcard common/$(l)/*.c))))
+$(BUILD)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(call unit_lib,$(1))),$(filter-out %_main.c,$(wildcard common/$(l)/*.c))))
 	@mkdir -p $$(@D)
 	clang $$(CPPFLAGS) $$(CPPFLAGS_base) $$(CPPFLAGS_cuda) -std=gnu11 -O1 -g -mavx2 -mfma -mf16c -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ $$(LDLIBS)
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_rule,$(t))))
 
 # ---- man pages: the source's @OPTIONS@ line is replaced by what the program's table prints
-MAN := $(PROGRAMS:%=$(OUT)/man/km-%.1)
+MAN := $(PROGRAMS:%=$(BUILD)/man/km-%.1)
 .PHONY: man
 man: $(MAN)
 define man_rule
-$(OUT)/man/km-$(1).1: stages/$(1)/km-$(1).1 $(OUT)/bin/km-$(1)
+$(BUILD)/man/km-$(1).1: stages/$(1)/km-$(1).1 $(BUILD)/bin/km-$(1)
 	@mkdir -p $$(@D)
-	$(OUT)/bin/km-$(1) --man-options >$$@.options
+	$(BUILD)/bin/km-$(1) --man-options >$$@.options
 	sed -e '/^@OPTIONS@$$$$/{r $$@.options' -e 'd;}' $$< >$$@.tmp
 	rm $$@.options
 	mv $$@.tmp $$@
@@ -134,23 +136,23 @@ endef
 $(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 
 # ---- tests
-TEST_PROGRAMS := $(UNIT:tests/unit/%.c=$(OUT)/test/%) $(FUZZ:tests/fuzz/%.c=$(OUT)/test/%)
+TEST_PROGRAMS := $(UNIT:tests/unit/%.c=$(BUILD)/test/%) $(FUZZ:tests/fuzz/%.c=$(BUILD)/test/%)
 .PHONY: test test-unit test-cli test-long lint fuzz bench test-sanitized
 test: lint test-unit test-cli ## run the tests
 test-unit: programs $(TEST_PROGRAMS)
-	KM_OUT=$(abspath $(OUT)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(OUT)/test/%)
-	for f in $(FUZZ:tests/fuzz/%.c=%); do $(OUT)/test/$$f tests/fuzz/corpus/$${f#fuzz_}; done
+	KM_OUT=$(abspath $(BUILD)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
+	for f in $(FUZZ:tests/fuzz/%.c=%); do $(BUILD)/test/$$f tests/fuzz/corpus/$${f#fuzz_}; done
 test-cli: programs man
-	KM_OUT=$(abspath $(OUT)) prove --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
+	KM_OUT=$(abspath $(BUILD)) prove --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
 test-long: programs ## run the long tests as well: all seeds, shards, kills
-	KM_OUT=$(abspath $(OUT)) prove --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
+	KM_OUT=$(abspath $(BUILD)) prove --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
 lint: man ## check layers, man pages, lengths
-	KM_OUT=$(abspath $(OUT)) prove --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
+	KM_OUT=$(abspath $(BUILD)) prove --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
 test-sanitized: ## run the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(MAKE) OUT=$(OUT)/sanitized OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
-fuzz: $(FUZZ:tests/fuzz/%.c=$(OUT)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
-	for f in $^; do mkdir -p $(OUT)/fuzz/corpus/$${f##*/fuzz_}; \
-		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(OUT)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done
+	$(MAKE) OUT=$(BUILD)/sanitized OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
+fuzz: $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
+	for f in $^; do mkdir -p $(BUILD)/fuzz/corpus/$${f##*/fuzz_}; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(BUILD)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done
 FUZZ_SECONDS ?= 60
 
 .PHONY: install clean distclean help deps layers
@@ -158,9 +160,9 @@ layers:
 	@$(foreach l,$(ALL_LIBS),echo '$(l) $(LIBS_$(l))';)
 install: all ## install programs and man pages below PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/libexec
-	install -m 755 $(PROGRAMS:%=$(OUT)/bin/km-%) $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(PROGRAMS:%=$(BUILD)/bin/km-%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(MAN) $(DESTDIR)$(PREFIX)/share/man/man1
-	cp -r $(OUT)/libexec/kernelmosaic $(DESTDIR)$(PREFIX)/libexec
+	cp -r $(BUILD)/libexec/kernelmosaic $(DESTDIR)$(PREFIX)/libexec
 clean: ## remove what was built and generated, but not the work store
 	find $(OUT) -mindepth 1 -maxdepth 1 ! -name store -exec rm -rf {} + 2>/dev/null || true
 distclean: ## remove everything generated, the work store too

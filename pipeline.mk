@@ -39,7 +39,7 @@ define step
 $(D)/$(1).jsonl.zst: $(D)/stamp/$(1) ;
 $(D)/stamp/$(1): $(5) $(D)/params/$(1) | $(6)
 	@s=$$$$(date +%s%N); \
-	$(OUT)/bin/km-$(2) $(3) --max-rejects $(MAX_REJECTS) --rejects $(D)/side/$(1).rejects.jsonl \
+	$(BUILD)/bin/km-$(2) $(3) --max-rejects $(MAX_REJECTS) --rejects $(D)/side/$(1).rejects.jsonl \
 		--stats $(D)/side/$(1).stats.json -o $(D)/$(1).new.jsonl.zst $(4); \
 	if cmp -s $(D)/$(1).new.jsonl.zst $(D)/$(1).jsonl.zst; then rm $(D)/$(1).new.jsonl.zst; \
 	else mv $(D)/$(1).new.jsonl.zst $(D)/$(1).jsonl.zst; fi; \
@@ -51,42 +51,42 @@ endef
 params = $(if $(filter-out x$(subst $(space),_,$(strip $(file <$(D)/params/$(1)))),x$(subst $(space),_,$(strip $(2)))),$(file >$(D)/params/$(1),$(strip $(2))))
 space := $(subst ,, )
 
-whole = $(OUT)/bin/km-$(1) $(RUNTIME)
+whole = $(BUILD)/bin/km-$(1) $(RUNTIME)
 
 # ---- ingest: raw specs to cases
 $(eval $(call step,ingest,ingest,$(ENGINE),$(SPECS),$(SPEC_FILES) $(call whole,ingest)))
 
 # ---- dedupe: exact and normalised duplicates out
-$(eval $(call step,dedupe,dedupe,,$(D)/ingest.jsonl.zst,$(D)/ingest.jsonl.zst $(OUT)/bin/km-dedupe))
+$(eval $(call step,dedupe,dedupe,,$(D)/ingest.jsonl.zst,$(D)/ingest.jsonl.zst $(BUILD)/bin/km-dedupe))
 
 # ---- diversify: a spread subset, the rest in reserve
-$(eval $(call step,diversify,diversify,--seed $(SEED) $(if $(TASKS),-n $(TASKS)) --reserve $(D)/side/reserve.jsonl.zst,$(D)/dedupe.jsonl.zst,$(D)/dedupe.jsonl.zst $(OUT)/bin/km-diversify))
+$(eval $(call step,diversify,diversify,--seed $(SEED) $(if $(TASKS),-n $(TASKS)) --reserve $(D)/side/reserve.jsonl.zst,$(D)/dedupe.jsonl.zst,$(D)/dedupe.jsonl.zst $(BUILD)/bin/km-diversify))
 
 # ---- review: what a person decided; tasks without a decision stop here
-$(eval $(call step,review,review,--decisions $(DECISIONS) --default $(if $(filter skip,$(REVIEW)),unreviewed,hold),$(D)/diversify.jsonl.zst,$(D)/diversify.jsonl.zst $(wildcard $(DECISIONS)) $(OUT)/bin/km-review))
+$(eval $(call step,review,review,--decisions $(DECISIONS) --default $(if $(filter skip,$(REVIEW)),unreviewed,hold),$(D)/diversify.jsonl.zst,$(D)/diversify.jsonl.zst $(wildcard $(DECISIONS)) $(BUILD)/bin/km-review))
 
 # ---- solve, repair, optimize, verify: one chain for each shard
 define shard
-$(call step,solve-$(1),solve,$(ENGINE) $(MODEL) --shard $(1)/$(SHARDS),$(D)/review.jsonl.zst,$(D)/review.jsonl.zst $(TRANSCRIPT_FILES),$(OUT)/bin/km-solve $(RUNTIME))
-$(call step,repair-$(1),repair,$(ENGINE) $(MODEL),$(D)/solve-$(1).jsonl.zst,$(D)/solve-$(1).jsonl.zst,$(OUT)/bin/km-repair $(RUNTIME))
-$(call step,optimize-$(1),optimize,$(ENGINE) $(MODEL),$(D)/repair-$(1).jsonl.zst,$(D)/repair-$(1).jsonl.zst,$(OUT)/bin/km-optimize $(RUNTIME))
-$(call step,verify-$(1),verify,$(ENGINE),$(D)/optimize-$(1).jsonl.zst,$(D)/optimize-$(1).jsonl.zst,$(OUT)/bin/km-verify $(RUNTIME))
+$(call step,solve-$(1),solve,$(ENGINE) $(MODEL) --shard $(1)/$(SHARDS),$(D)/review.jsonl.zst,$(D)/review.jsonl.zst $(TRANSCRIPT_FILES),$(BUILD)/bin/km-solve $(RUNTIME))
+$(call step,repair-$(1),repair,$(ENGINE) $(MODEL),$(D)/solve-$(1).jsonl.zst,$(D)/solve-$(1).jsonl.zst,$(BUILD)/bin/km-repair $(RUNTIME))
+$(call step,optimize-$(1),optimize,$(ENGINE) $(MODEL),$(D)/repair-$(1).jsonl.zst,$(D)/repair-$(1).jsonl.zst,$(BUILD)/bin/km-optimize $(RUNTIME))
+$(call step,verify-$(1),verify,$(ENGINE),$(D)/optimize-$(1).jsonl.zst,$(D)/optimize-$(1).jsonl.zst,$(BUILD)/bin/km-verify $(RUNTIME))
 endef
 $(foreach i,$(SHARD_NUMBERS),$(eval $(call shard,$(i))))
 
 # ---- package: the release
 VERIFIED := $(SHARD_NUMBERS:%=$(D)/verify-%.jsonl.zst)
-$(D)/stamp/package: $(VERIFIED) $(D)/params/package $(OUT)/bin/km-package
+$(D)/stamp/package: $(VERIFIED) $(D)/params/package $(BUILD)/bin/km-package
 	@s=$$(date +%s%N); \
-	$(OUT)/bin/km-package -o $(OUT)/release --seed $(SEED) --stats $(D)/side/package.stats.json $(VERIFIED); \
+	$(BUILD)/bin/km-package -o $(OUT)/release --seed $(SEED) --stats $(D)/side/package.stats.json $(VERIFIED); \
 	echo "package $$(( ($$(date +%s%N) - s) / 1000000 )) ms" >$@
 $(call params,package,$(SEED) $(SHARDS))
 
 .PHONY: review times
-review: $(D)/diversify.jsonl.zst $(OUT)/bin/km-review ## decide on tasks in the terminal; the next dataset uses it
-	$(OUT)/bin/km-review import --queue $(OUT)/review.db $(D)/diversify.jsonl.zst
-	$(OUT)/bin/km-review tui --queue $(OUT)/review.db
-	$(OUT)/bin/km-review export --queue $(OUT)/review.db -o $(DECISIONS)
+review: $(D)/diversify.jsonl.zst $(BUILD)/bin/km-review ## decide on tasks in the terminal; the next dataset uses it
+	$(BUILD)/bin/km-review import --queue $(OUT)/review.db $(D)/diversify.jsonl.zst
+	$(BUILD)/bin/km-review tui --queue $(OUT)/review.db
+	$(BUILD)/bin/km-review export --queue $(OUT)/review.db -o $(DECISIONS)
 times: ## show how long each step of the last dataset took
 	@for s in ingest dedupe diversify review $(foreach i,$(SHARD_NUMBERS),solve-$(i) repair-$(i) optimize-$(i) verify-$(i)) package; \
 		do cat $(D)/stamp/$$s 2>/dev/null || true; done
