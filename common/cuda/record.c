@@ -1,0 +1,543 @@
+/* Recording: solve() runs in the sandbox, three plans come back, one is believed.
+ *
+ * In: a build, arguments, a GPU profile. Out: the plan of one call, or a verdict with its reason. The one hard idea: the
+ * three recordings differ in what a stack, a heap and a load address happen to hold (first against second) and in
+ * where device memory lies (second against third). Bytes of a struct argument that differ first were never written and
+ * become zero; a value that differs first is not a function of the arguments; what differs only in the third and is no
+ * plain pointer depends on addresses, and is told. */
+#include <stdlib.h>
+
+#include "base/die.h"
+#include "base/io.h"
+#include "base/spawn.h"
+#include "cuda/job.h"
+#include "cuda/record.h"
+#include "sandbox/sandbox.h"
+
+enum { RECORDINGS = 3, DEFAULT_WALL_MS = 20000, CPU_SECONDS = 5, MAX_FILE = 256 << 20, MAX_OUTPUT = 64 << 10 };
+#define DEFAULT_PROFILE "h200"
+#define DEFAULT_MEMORY (4ull << 30)
+#define SHIFT 0x080000000000ull	/* of the third recording; as in km-record */
+
+/* ---- comparing recordings */
+struct comparison {
+	const struct plan *a, *b;
+	bool shifted;			/* b's device addresses are a's plus SHIFT, in argument bytes */
+	struct buf *reason;
+};
+
+static int
+differ(const struct comparison *c, const char *what)
+{
+	return buf_err(c->reason, "two recordings of solve() differ: %s; it must depend on its arguments alone", what);
+}
+
+static bool
+in_device_memory(uint64_t address)
+{
+	return address - CUDA_ARENA < CUDA_REGION_BYTES || address - CUDA_SYMBOLS < CUDA_REGION_BYTES;
+}
+
+static uint64_t
+load_word(const uint8_t *bytes)
+{
+	uint64_t word;
+
+	memcpy(&word, bytes, sizeof word);
+	return word;
+}
+
+/* A pointer to host memory: wrong in a kernel, yet no sign of cheating. The memory checker names it. */
+static bool
+host_pointer(uint64_t word)
+{
+	uint64_t high = word >> 40;
+
+	return high >= 0x55 && high <= 0x7f;
+}
+
+static int
+compare_parameter(const struct comparison *c, const struct ptxinfo_parameter *p, uint8_t *a, const uint8_t *b,
+	const char *kernel)
+{
+	for (uint32_t i = 0; i < p->bytes; i++) {
+		if (a[i] == b[i])
+			continue;
+		if (p->aggregate)
+			a[i] = 0;
+		else if (p->bytes != 8 || !host_pointer(load_word(a)) || !host_pointer(load_word(b)))
+			return buf_err(c->reason, "two recordings of solve() differ in an argument of kernel %s; arguments must "
+				"depend on those of solve() alone", kernel);
+	}
+	return 0;
+}
+
+/* Plain pointers differ by SHIFT as 8-byte words, at any offset; all else is told of. */
+static void
+compare_shifted(const uint8_t *a, const uint8_t *b, uint32_t bytes, bool *other)
+{
+	const uint32_t lowest = 5;	/* SHIFT changes the sixth byte of a word first */
+
+	for (uint32_t i = 0; i < bytes; i++) {
+		uint32_t word = i - lowest;
+
+		if (a[i] == b[i])
+			continue;
+		if (i < lowest || word + 8 > bytes || !in_device_memory(load_word(a + word)) ||
+		    load_word(b + word) != load_word(a + word) + SHIFT) {
+			*other = true;
+			return;
+		}
+		i = word + 7;
+	}
+}
+
+static int
+compare_launch(const struct comparison *c, struct plan_launch *a, const struct plan_launch *b, bool *other)
+{
+	const struct plan_kernel *k = &c->a->kernel[a->kernel];
+
+	if (strcmp(k->name, c->b->kernel[b->kernel].name) != 0)
+		return differ(c, "in a kernel");
+	for (int i = 0; i < 3; i++)
+		if (a->grid[i] != b->grid[i] || a->block[i] != b->block[i] || a->cluster[i] != b->cluster[i])
+			return differ(c, "in a grid or block");
+	if (a->dynamic_shared_bytes != b->dynamic_shared_bytes || a->cooperative != b->cooperative)
+		return differ(c, "in a launch configuration");
+	if (c->shifted) {
+		compare_shifted(a->arguments, b->arguments, a->argument_bytes, other);
+		return 0;
+	}
+	for (uint32_t i = 0; i < k->parameters; i++)
+		if (compare_parameter(c, &k->parameter[i], (uint8_t *)a->arguments + k->parameter[i].offset,
+		    b->arguments + k->parameter[i].offset, k->name) < 0)
+			return -1;
+	return 0;
+}
+
+static int
+compare_memory(const struct comparison *c, const struct plan_operation *a, const struct plan_operation *b, bool *other)
+{
+	const struct plan_memory *x = &a->memory, *y = &b->memory;
+
+	if (x->address != y->address || x->source != y->source || x->pitch != y->pitch ||
+	    x->source_pitch != y->source_pitch || x->width != y->width || x->height != y->height || x->value != y->value ||
+	    x->value_bytes != y->value_bytes)
+		return differ(c, "in a memset or copy");
+	if (a->kind != PLAN_UPLOAD || !memcmp(x->data, y->data, x->width))
+		return 0;
+	if (!c->shifted)
+		return differ(c, "in bytes that are uploaded");
+	compare_shifted(x->data, y->data, (uint32_t)x->width, other);
+	return 0;
+}
+
+static int
+compare_operation(const struct comparison *c, struct plan_operation *a, const struct plan_operation *b, bool *other)
+{
+	if (a->kind != b->kind || a->stream != b->stream || a->event != b->event)
+		return differ(c, "in the order of operations");
+	switch (a->kind) {
+	case PLAN_LAUNCH:
+		return compare_launch(c, &a->launch, &b->launch, other);
+	case PLAN_MEMSET:
+	case PLAN_COPY:
+	case PLAN_UPLOAD:
+		return compare_memory(c, a, b, other);
+	case PLAN_ALLOCATE:
+	case PLAN_FREE:
+		return a->scratch.address == b->scratch.address && a->scratch.bytes == b->scratch.bytes ? 0 :
+			differ(c, "in an allocation");
+	default:
+		return 0;
+	}
+}
+
+/* Two recordings, operation by operation; undefined bytes of a become zero. */
+static int
+compare_recordings(struct comparison *c, bool *other)
+{
+	if (c->a->operations != c->b->operations || c->a->calls != c->b->calls ||
+	    memcmp(c->a->call_start, c->b->call_start, (c->a->calls + 1) * sizeof *c->a->call_start) != 0)
+		return differ(c, "in the number of operations");
+	for (uint32_t i = 0; i < c->a->operations; i++)
+		if (compare_operation(c, &c->a->operation[i], &c->b->operation[i], other) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the second call
+ * Call 1 has to do what call 0 did, up to the names of scratch: call 0's buffer i is call 1's buffer pair[i]. Uploads
+ * may be missing in call 1, for a table in constant memory needs to be filled once. */
+struct scratch_pair {
+	uint64_t first, second, bytes;
+};
+
+struct calls {
+	const struct plan *plan;
+	struct scratch_pair *pair;
+	uint32_t pairs;
+	struct buf *reason;
+};
+
+static uint64_t
+scratch_bytes_at(const struct plan *plan, uint64_t address, uint64_t *start)
+{
+	for (uint32_t i = 0; i < plan->operations; i++) {
+		const struct plan_operation *o = &plan->operation[i];
+
+		if (o->kind == PLAN_ALLOCATE && address - o->scratch.address < o->scratch.bytes) {
+			*start = o->scratch.address;
+			return o->scratch.bytes;
+		}
+	}
+	return 0;
+}
+
+/* The same place of the same scratch buffer, or the same address. */
+static bool
+same_address(struct calls *c, uint64_t first, uint64_t second)
+{
+	uint64_t a, b, bytes = scratch_bytes_at(c->plan, first, &a);
+
+	if (!bytes || scratch_bytes_at(c->plan, second, &b) != bytes || first - a != second - b)
+		return first == second;
+	for (uint32_t i = 0; i < c->pairs; i++)
+		if (c->pair[i].first == a || c->pair[i].second == b)
+			return c->pair[i].first == a && c->pair[i].second == b;
+	c->pair[c->pairs++] = (struct scratch_pair){ a, b, bytes };
+	return true;
+}
+
+static bool
+same_arguments(struct calls *c, const uint8_t *first, const uint8_t *second, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++) {
+		bool found = false;
+
+		if (first[i] == second[i])
+			continue;
+		/* A differing byte belongs to a pointer that starts at most seven bytes before it. */
+		for (uint32_t back = 0; back < 8 && back <= i && !found; back++) {
+			uint32_t word = i - back;
+
+			if (word + 8 <= bytes && in_device_memory(load_word(first + word)) &&
+			    same_address(c, load_word(first + word), load_word(second + word))) {
+				i = word + 7;
+				found = true;
+			}
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static bool
+same_work(struct calls *c, const struct plan_operation *a, const struct plan_operation *b)
+{
+	const struct plan_launch *l = &a->launch, *m = &b->launch;
+	const struct plan_memory *x = &a->memory, *y = &b->memory;
+
+	if (a->kind != b->kind)
+		return false;
+	if (a->kind == PLAN_LAUNCH)
+		return l->kernel == m->kernel && !memcmp(l->grid, m->grid, sizeof l->grid) &&
+			!memcmp(l->block, m->block, sizeof l->block) && !memcmp(l->cluster, m->cluster, sizeof l->cluster) &&
+			l->dynamic_shared_bytes == m->dynamic_shared_bytes && l->cooperative == m->cooperative &&
+			same_arguments(c, l->arguments, m->arguments, l->argument_bytes);
+	return x->pitch == y->pitch && x->source_pitch == y->source_pitch && x->width == y->width &&
+		x->height == y->height && x->value == y->value && x->value_bytes == y->value_bytes &&
+		same_address(c, x->address, y->address) && (!x->source || same_address(c, x->source, y->source)) &&
+		(a->kind != PLAN_UPLOAD || !memcmp(x->data, y->data, x->width));
+}
+
+static const struct plan_operation *
+next_work(const struct plan *plan, uint32_t *i, uint32_t end)
+{
+	while (*i < end)
+		if (plan->operation[(*i)++].kind <= PLAN_UPLOAD)
+			return &plan->operation[*i - 1];
+	return NULL;
+}
+
+static int
+compare_calls(const struct plan *plan, struct buf *reason)
+{
+	struct calls c = { plan, xcalloc(plan->operations + 1, sizeof *c.pair), 0, reason };
+	uint32_t i = plan->call_start[0], j = plan->call_start[1];
+	const struct plan_operation *a, *b = next_work(plan, &j, plan->call_start[2]);
+	int status = 0;
+
+	while (status == 0 && (a = next_work(plan, &i, plan->call_start[1]))) {
+		if (b && same_work(&c, a, b))
+			b = next_work(plan, &j, plan->call_start[2]);
+		else if (a->kind != PLAN_UPLOAD)
+			status = -1;
+	}
+	if (b)
+		status = -1;
+	free(c.pair);
+	return status < 0 ? buf_err(reason, "solve() does not do the same work when it is called a second time with the same "
+		"arguments") : 0;
+}
+
+/* ---- one recording */
+struct recording {
+	struct ptxinfo *info;
+	struct plan_buffer *buffer;
+	uint32_t buffers;
+	struct buf job, profile, plan[RECORDINGS];
+	char profile_name[65];
+};
+
+static int
+place_buffers(struct recording *r, const struct cuda_argument *arguments, int count, uint64_t *next, struct buf *err)
+{
+	*next = CUDA_ARENA;
+	r->buffer = xcalloc((size_t)count + 1, sizeof *r->buffer);
+	for (int i = 0; i < count; i++) {
+		struct plan_buffer *b = &r->buffer[r->buffers];
+
+		if (arguments[i].kind == CUDA_SCALAR)
+			continue;
+		*b = (struct plan_buffer){ arguments[i].name, 0, arguments[i].bytes, arguments[i].kind == CUDA_OUTPUT };
+		if (plan_place(next, b->bytes, &b->address) < 0)
+			return buf_err(err, "the tensors of the task do not fit the arena of %llu GiB",
+				CUDA_REGION_BYTES >> 30);
+		r->buffers++;
+	}
+	return 0;
+}
+
+static int
+read_profile(struct recording *r, const char *name, struct buf *err)
+{
+	struct buf file = BUF_INIT;
+	char *path;
+	int got;
+
+	if (!name)
+		name = DEFAULT_PROFILE;
+	if (strlen(name) >= sizeof r->profile_name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_")])
+		return buf_err(err, "the GPU profile's name '%.80s' is not made of a-z, 0-9, - and _", name);
+	memcpy(r->profile_name, name, strlen(name) + 1);
+	buf_addf(&file, "profiles/%s.profile", name);
+	path = spawn_libexec(buf_str(&file));
+	got = buf_read_file(&r->profile, path, 1 << 20, err);
+	free(path);
+	buf_release(&file);
+	return got;
+}
+
+static int
+read_build_file(const char *folder, const char *name, size_t max, struct buf *out, struct buf *err)
+{
+	struct buf path = BUF_INIT;
+	int got;
+
+	buf_addf(&path, "%s/%s", folder, name);
+	got = buf_read_file(out, buf_str(&path), max, err);
+	buf_release(&path);
+	return got;
+}
+
+static struct ptxinfo *
+read_info(const char *folder, struct buf *err)
+{
+	struct buf ptx = BUF_INIT, ptxas = BUF_INIT;
+	struct ptxinfo *info = NULL;
+
+	if (read_build_file(folder, "device.ptx", PTXINFO_MAX_BYTES, &ptx, err) == 0 &&
+	    read_build_file(folder, "ptxas.txt", PTXINFO_MAX_BYTES, &ptxas, err) == 0)
+		info = ptxinfo_read(buf_str(&ptx), ptx.len, buf_str(&ptxas), ptxas.len, err);
+	buf_release(&ptx);
+	buf_release(&ptxas);
+	return info;
+}
+
+static int
+run_recorder(struct recording *r, const char *folder, const struct cuda_limits *limits, struct cuda_recording *result,
+	struct buf *err)
+{
+	static const char *const argv[] = { "/kernelmosaic/km-record", "/in/solution.so", "/in/job", "/in/profile",
+		"/kernelmosaic/recorder/libcudart.so.13", "/out/plan", NULL };
+	struct buf object = BUF_INIT, errors = BUF_INIT;
+	struct sandbox_input inputs[] = {
+		{ .name = "solution.so", .path = NULL },
+		{ .name = "job", .bytes = buf_str(&r->job), .count = r->job.len },
+		{ .name = "profile", .bytes = buf_str(&r->profile), .count = r->profile.len },
+	};
+	struct sandbox_output outputs[RECORDINGS] = {
+		{ .name = "plan.0", .content = &r->plan[0], .max_bytes = PLAN_MAX_BYTES },
+		{ .name = "plan.1", .content = &r->plan[1], .max_bytes = PLAN_MAX_BYTES },
+		{ .name = "plan.2", .content = &r->plan[2], .max_bytes = PLAN_MAX_BYTES },
+	};
+	struct sandbox_job job = { .argv = argv, .inputs = inputs, .input_count = 3, .outputs = outputs,
+		.output_count = RECORDINGS, .aslr_off = true, .output = &result->output, .errors = &result->output };
+	struct sandbox_result ran;
+	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
+	int status = -1;
+
+	buf_addf(&object, "%s/solution.so", folder);
+	inputs[0].path = buf_str(&object);
+	job.limits.wall_ms = wall_ms * RECORDINGS + 5000;
+	job.limits.cpu_s = CPU_SECONDS + 5;
+	job.limits.address_space_bytes = SANDBOX_UNLIMITED;	/* the arena is 64 GiB of nothing */
+	job.limits.data_bytes = limits && limits->memory_bytes ? limits->memory_bytes : DEFAULT_MEMORY;
+	job.limits.output_max_bytes = MAX_OUTPUT;
+	if (sandbox_run(&job, &ran, err) < 0)
+		goto out;
+	result->wall_ns = ran.wall_ns;
+	status = 0;
+	if (ran.cause == SANDBOX_EXITED && ran.exit_status == 0 && outputs[0].state == SANDBOX_FILE_OK)
+		goto out;
+	if (ran.cause == SANDBOX_EXITED && ran.exit_status != 0) {
+		status = buf_err(err, "the recorder failed with exit status %d: %.300s", ran.exit_status,
+			buf_str(&result->output));
+	} else if (ran.cause == SANDBOX_LAUNCH_FAILED) {
+		status = buf_err(err, "the recorder could not be started");
+	} else {
+		result->verdict = ran.cause == SANDBOX_SIGNALLED || ran.cause == SANDBOX_EXITED ? CUDA_RUNTIME_ERROR : CUDA_TIMEOUT;
+		buf_adds(&result->reason, "host code took the recorder down: ");
+		sandbox_describe(&job, &ran, &result->reason);
+	}
+out:
+	buf_release(&object);
+	buf_release(&errors);
+	return status;
+}
+
+/* What it printed is part of a record: plain text, bounded. */
+static void
+clean_output(struct buf *output)
+{
+	for (size_t i = 0; i < output->len; i++) {
+		unsigned char c = (unsigned char)output->data[i];
+
+		if (c != '\n' && c != '\t' && (c < 32 || c > 126))
+			output->data[i] = '?';
+	}
+	buf_elide(output, CUDA_LOG_BYTES);
+}
+
+static void
+fail(struct cuda_recording *result, enum cuda_verdict verdict, const struct buf *reason)
+{
+	result->verdict = verdict;
+	buf_reset(&result->reason);
+	buf_adds(&result->reason, buf_str(reason));
+}
+
+/* The plan of call 0 alone, through the text, so that every figure in it is that of one call. */
+static struct plan *
+first_call(struct recording *r, struct plan *plan, struct buf *reason)
+{
+	struct buf text = BUF_INIT;
+	enum cuda_verdict verdict;
+	struct plan *one;
+
+	plan->operations = plan->call_start[1];
+	plan->calls = 1;
+	plan_write(plan, &text);
+	one = plan_parse(buf_str(&text), text.len, r->info, r->buffer, r->buffers, &verdict, reason);
+	if (one)
+		one->host_address_words = plan->host_address_words;
+	buf_release(&text);
+	return one;
+}
+
+static void
+judge_plans(struct recording *r, struct cuda_recording *result)
+{
+	struct plan *plan[RECORDINGS] = { NULL };
+	struct buf reason = BUF_INIT;
+	enum cuda_verdict verdict = CUDA_OK;
+	bool unused = false;
+
+	for (int i = 0; i < RECORDINGS; i++) {
+		plan[i] = plan_parse(buf_str(&r->plan[i]), r->plan[i].len, r->info, r->buffer, r->buffers, &verdict, &reason);
+		if (!plan[i]) {
+			/* The first may refuse; later ones only repeat what it did. */
+			if (i && verdict != CUDA_TIMEOUT)
+				verdict = CUDA_SUSPICIOUS;
+			fail(result, verdict, &reason);
+			goto out;
+		}
+	}
+	verdict = CUDA_SUSPICIOUS;
+	if (plan[0]->calls != 2 || strcmp(plan[0]->profile, r->profile_name) != 0)
+		buf_err(&reason, "the launch plan is not one that the recorder writes: it has %u calls", plan[0]->calls);
+	else if (compare_recordings(&(struct comparison){ plan[0], plan[1], false, &reason }, &unused) == 0 &&
+	    /* What the first lost as undefined is undefined in the third as well. */
+	    compare_recordings(&(struct comparison){ plan[1], plan[2], true, &reason }, &plan[0]->host_address_words) == 0 &&
+	    compare_calls(plan[0], &reason) == 0) {
+		verdict = plan_check_joined(plan[0], 0, &reason) < 0 ? CUDA_RUNTIME_ERROR : CUDA_OK;
+	}
+	if (verdict != CUDA_OK) {
+		fail(result, verdict, &reason);
+		goto out;
+	}
+	result->plan = first_call(r, plan[0], &reason);
+	if (result->plan)
+		result->verdict = CUDA_OK;
+	else
+		fail(result, CUDA_SUSPICIOUS, &reason);
+out:
+	for (int i = 0; i < RECORDINGS; i++)
+		plan_free(plan[i]);
+	buf_release(&reason);
+}
+
+int
+cuda_record(const char *folder, const struct cuda_argument *arguments, int count, const char *profile,
+	const struct cuda_limits *limits, struct cuda_recording *result, struct buf *err)
+{
+	struct recording r = { .info = NULL };
+	struct job_facts facts = { .arguments = arguments, .count = count, .cpu_seconds = CPU_SECONDS };
+	struct gpu_profile figures;
+	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
+	int status = -1;
+
+	*result = (struct cuda_recording)CUDA_RECORDING_INIT;
+	if (place_buffers(&r, arguments, count, &facts.next_address, err) < 0 || read_profile(&r, profile, err) < 0 ||
+	    profile_parse(buf_str(&r.profile), &figures, err) < 0 || !(r.info = read_info(folder, err)))
+		goto out;
+	facts.info = r.info;
+	facts.buffers = r.buffer;
+	facts.buffer_count = r.buffers;
+	facts.scratch_bytes = figures.memory_free;
+	facts.wall_seconds = (wall_ms + 999) / 1000;
+	facts.profile_name = r.profile_name;
+	job_write(&facts, &r.job);
+	if (run_recorder(&r, folder, limits, result, err) < 0)
+		goto out;
+	status = 0;
+	if (!result->reason.len)
+		judge_plans(&r, result);
+	if (result->verdict == CUDA_OK) {
+		result->info = r.info;
+		r.info = NULL;
+	}
+	clean_output(&result->output);
+out:
+	ptxinfo_free(r.info);
+	free(r.buffer);
+	buf_release(&r.job);
+	buf_release(&r.profile);
+	for (int i = 0; i < RECORDINGS; i++)
+		buf_release(&r.plan[i]);
+	if (status < 0)
+		cuda_recording_release(result);
+	return status;
+}
+
+void
+cuda_recording_release(struct cuda_recording *recording)
+{
+	buf_release(&recording->reason);
+	buf_release(&recording->output);
+	plan_free(recording->plan);
+	ptxinfo_free(recording->info);
+	*recording = (struct cuda_recording)CUDA_RECORDING_INIT;
+}

@@ -1,0 +1,211 @@
+/* The recorder's text, its ends, and the runtime's last error.
+ *
+ * In: calls of the other files. Out: the plan (common/cuda/PLAN.md) on one descriptor, written once, at the end. The
+ * text is kept in a mapping of its own: a candidate that tramples its heap does not trample the plan by accident. What
+ * it does on purpose the plan's parser judges. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "cuda/recorder/state.h"
+
+enum { MAX_TEXT = 16 << 20, MAX_OPERATIONS = 10000, MAX_REASON = 500 };
+
+const struct recorder_job *job;
+
+static char *text;
+static size_t length;
+static unsigned operations;
+static bool in_call, launch_failed;
+static cudaError_t last_error;
+static char first_failure[MAX_REASON];
+
+static void
+write_all(const char *bytes, size_t count)
+{
+	size_t done = 0;
+
+	if (ftruncate(job->plan_descriptor, 0) < 0)	/* a pipe: nothing to cut off */
+		done = 0;
+	while (done < count) {
+		ssize_t n = pwrite(job->plan_descriptor, bytes + done, count - done, (off_t)done);
+
+		if (n <= 0)
+			_exit(74);
+		done += (size_t)n;
+	}
+}
+
+void
+refuse(const char *status, const char *format, ...)
+{
+	char line[MAX_REASON + 64];
+	int head = snprintf(line, sizeof line, "refuse %s ", status), n;
+	va_list args;
+
+	va_start(args, format);
+	n = vsnprintf(line + head, MAX_REASON, format, args);
+	va_end(args);
+	n = n < 0 ? 0 : n >= MAX_REASON ? MAX_REASON - 1 : n;
+	if (*first_failure && !strcmp(status, RUNTIME_ERROR) && !strstr(line, first_failure)) {
+		int more = snprintf(line + head + n, sizeof line - (size_t)(head + n) - 1, ", after %s", first_failure);
+		int room = (int)(sizeof line) - head - n - 2;
+
+		n += more < 0 ? 0 : more > room ? room : more;
+	}
+	line[head + n] = '\n';
+	write_all(line, (size_t)(head + n + 1));
+	_exit(0);
+}
+
+static void
+append(const char *format, va_list args)
+{
+	int n = vsnprintf(text + length, MAX_TEXT - length, format, args);
+
+	if (n < 0 || (size_t)n >= MAX_TEXT - length)
+		refuse(UNSUPPORTED, "the launch plan is over %d MiB", MAX_TEXT >> 20);
+	length += (size_t)n;
+}
+
+void
+plan_line(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	append(format, args);
+	va_end(args);
+}
+
+void
+plan_operation(const void *bytes, size_t count, const char *format, ...)
+{
+	static const char digits[] = "0123456789abcdef";
+	va_list args;
+
+	if (!in_call)
+		refuse(UNSUPPORTED, "work for the GPU is issued outside solve(), by a static initialiser");
+	if (++operations > MAX_OPERATIONS)
+		refuse(UNSUPPORTED, "solve() issues more than %d operations in %d calls", MAX_OPERATIONS, 2);
+	va_start(args, format);
+	append(format, args);
+	va_end(args);
+	if (2 * count + 2 > MAX_TEXT - length)
+		refuse(UNSUPPORTED, "the launch plan is over %d MiB", MAX_TEXT >> 20);
+	for (size_t i = 0; bytes && i < count; i++) {
+		text[length++] = digits[((const uint8_t *)bytes)[i] >> 4];
+		text[length++] = digits[((const uint8_t *)bytes)[i] & 15];
+	}
+	if (bytes && !count)
+		text[length++] = '-';
+	text[length++] = '\n';
+}
+
+bool
+plan_in_call(void)
+{
+	return in_call;
+}
+
+/* ---- errors */
+cudaError_t
+fail(cudaError_t error)
+{
+	if (error)
+		last_error = error;
+	return error;
+}
+
+cudaError_t
+fail_because(cudaError_t error, const char *format, ...)
+{
+	va_list args;
+
+	if (!*first_failure) {
+		va_start(args, format);
+		vsnprintf(first_failure, sizeof first_failure, format, args);
+		va_end(args);
+	}
+	return fail(error);
+}
+
+void
+note_launch(bool succeeded)
+{
+	launch_failed = !succeeded;
+}
+
+EXPORT cudaError_t
+cudaGetLastError(void)
+{
+	cudaError_t error = last_error;
+
+	last_error = cudaSuccess;
+	return error;
+}
+
+EXPORT cudaError_t
+cudaPeekAtLastError(void)
+{
+	return last_error;
+}
+
+/* ---- what km-record calls */
+EXPORT int
+kernelmosaic_recorder_start(const struct recorder_job *given)
+{
+	job = given;
+	text = mmap(NULL, MAX_TEXT, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (text == MAP_FAILED)
+		return -1;
+	memory_start();
+	signals_start();
+	plan_line("plan 1\nprofile %s\n", job->profile_name);
+	for (uint32_t i = 0; i < job->buffers; i++)
+		plan_line("buffer %s %s 0x%llx %llu\n", job->buffer[i].writable ? "output" : "input", job->buffer[i].name,
+			(unsigned long long)job->buffer[i].address, (unsigned long long)job->buffer[i].bytes);
+	return 0;
+}
+
+EXPORT void
+kernelmosaic_loaded(void)
+{
+	if (job)
+		doors_close();
+}
+
+EXPORT void
+kernelmosaic_recorder_call(unsigned index)
+{
+	plan_line("call %u\n", index);
+	in_call = true;
+	launch_failed = false;
+	memory_call();
+	last_error = cudaSuccess;
+	*first_failure = 0;
+}
+
+EXPORT void
+kernelmosaic_recorder_called(void)
+{
+	in_call = false;
+	if (*first_failure && (launch_failed || last_error))
+		refuse(RUNTIME_ERROR, "%s", first_failure);
+}
+
+EXPORT void
+kernelmosaic_recorder_finish(void)
+{
+	plan_line("end\n");
+	write_all(text, length);
+	_exit(0);
+}
+
+EXPORT void
+kernelmosaic_recorder_refuse(const char *status, const char *reason)
+{
+	refuse(status, "%s", reason);
+}
