@@ -25,7 +25,8 @@ enum sandbox_level {
 				 * sizes of /tmp and /out (only of each file), a count of files, a view of its
 				 * own (/proc shows the host's processes; leftovers are found and killed), and
 				 * when not started by root: memory_bytes, an exact process count, and before
-				 * kernel 6.12 safety from signals to the caller's other processes. */
+				 * kernel 6.12 safety from signals to the caller's other processes. A caller
+				 * that is killed leaves its work folder $TMPDIR/km-sandbox.*. */
 	SANDBOX_NAMESPACES,	/* all of it */
 };
 

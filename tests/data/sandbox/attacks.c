@@ -401,33 +401,34 @@ daemons(void)
 	puts("left");
 }
 
-/* Something other than a file where an output is expected. */
+/* Something other than a file where an output is expected, in the folder `argument`. */
 static void
 plant(void)
 {
 	char deep[4096];
 
-	say("symlink", symlink("/etc/shadow", "/out/symlink"));
-	say("symlink to self", symlink("honest", "/out/inner"));
-	say("proc link", symlink("/proc/self/exe", "/out/proclink"));
-	say("fifo", mkfifo("/out/fifo", 0600));
-	say("folder", mkdir("/out/folder", 0700));
-	say("device", mknod("/out/device", S_IFCHR | 0666, makedev(1, 5)));
-	say("hard link to the system", link("/usr/bin/env", "/out/hardlink"));
-	int fd = open("/out/honest", O_WRONLY | O_CREAT, 0600);
+	say("folder of outputs", chdir(argument));
+	say("symlink", symlink("/etc/shadow", "symlink"));
+	say("symlink to self", symlink("honest", "inner"));
+	say("proc link", symlink("/proc/self/exe", "proclink"));
+	say("fifo", mkfifo("fifo", 0600));
+	say("folder", mkdir("folder", 0700));
+	say("device", mknod("device", S_IFCHR | 0666, makedev(1, 5)));
+	say("hard link to the system", link("/usr/bin/env", "hardlink"));
+	int fd = open("honest", O_WRONLY | O_CREAT, 0600);
 	say("honest", write(fd, "honest\n", 7));
 	close(fd);
-	fd = open("/out/twice", O_WRONLY | O_CREAT, 0600);
-	say("own hard link", link("/out/twice", "/out/twice2"));
+	fd = open("twice", O_WRONLY | O_CREAT, 0600);
+	say("own hard link", link("twice", "twice2"));
 	close(fd);
-	fd = open("/out/sparse", O_WRONLY | O_CREAT, 0600);
+	fd = open("sparse", O_WRONLY | O_CREAT, 0600);
 	say("2 GiB of holes", ftruncate(fd, 2ll << 30));
 	close(fd);
-	fd = open("/out/closed", O_WRONLY | O_CREAT, 0);
+	fd = open("closed", O_WRONLY | O_CREAT, 0);
 	say("mode 000", fd);
 	close(fd);
 	int unix_socket = socket(AF_UNIX, SOCK_STREAM, 0);
-	struct { unsigned short family; char path[108]; } name = { AF_UNIX, "/out/socket" };
+	struct { unsigned short family; char path[108]; } name = { AF_UNIX, "socket" };
 	say("socket", bind(unix_socket, (struct sockaddr *)&name, sizeof name));
 	for (int i = 0; i < 500 && !mkdir("d", 0700) && !chdir("d"); i++)
 		;
@@ -499,7 +500,7 @@ crash(void)
 static void
 big_file(void)
 {
-	int fd = open("/tmp/big", O_WRONLY | O_CREAT, 0600);
+	int fd = open("big", O_WRONLY | O_CREAT, 0600);
 	say("ftruncate", ftruncate(fd, 1ll << 40));
 }
 
