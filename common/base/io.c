@@ -183,7 +183,7 @@ io_close_in(struct io_in *in)
 /* ---- output */
 
 struct io_out {
-	char *path, *temporary;		/* NULL: standard output */
+	char *path, *temporary;		/* NULL: standard output; no temporary: a device or a pipe */
 	int fd;
 	const struct io_codec *codec;
 	void *state;
@@ -196,9 +196,15 @@ io_open_out(const char *path, struct buf *err)
 {
 	struct io_out *out = xcalloc(1, sizeof *out);
 	struct buf name = BUF_INIT;
+	struct stat status;
 
 	if (!strcmp(path, "-")) {
 		out->fd = dup(1);
+	} else if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+		/* A device or a pipe must be written to; a rename would replace /dev/null itself. */
+		out->path = xstrdup(path);
+		out->fd = open(path, O_WRONLY | O_CLOEXEC);
+		out->codec = codec_for(path);
 	} else {
 		buf_addf(&name, "%s.tmp.%ld", path, (long)getpid());
 		out->path = xstrdup(path);
@@ -228,7 +234,7 @@ write_all(struct io_out *out, const char *bytes, size_t count)
 
 		if (done < 0 && errno == EINTR)
 			continue;
-		if (done < 0 && errno == EPIPE && !out->path)
+		if (done < 0 && errno == EPIPE && !out->temporary)
 			_exit(128 + SIGPIPE);
 		if (done < 0) {
 			buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
@@ -304,19 +310,19 @@ io_commit(struct io_out *out, struct buf *err)
 	if (state && out->codec->close_write(state, &out->error) && !out->error.len)
 		buf_adds(&out->error, "write error");
 	flush_pending(out);
-	if (!out->error.len && out->path && fsync(out->fd))
+	if (!out->error.len && out->temporary && fsync(out->fd))
 		buf_err(&out->error, "%s: %s", out->path, strerror(errno));
 	if (close(out->fd) && !out->error.len)
 		buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
 	out->fd = -1;
-	if (!out->error.len && out->path && rename(out->temporary, out->path))
+	if (!out->error.len && out->temporary && rename(out->temporary, out->path))
 		buf_err(&out->error, "%s: cannot rename into place: %s", out->path, strerror(errno));
 	int status = 0;
 	if (out->error.len) {
 		if (out->temporary)
 			unlink(out->temporary);
 		status = buf_err(err, "%s", buf_str(&out->error));
-	} else if (out->path) {
+	} else if (out->temporary) {
 		sync_folder(out->path);
 	}
 	free_out(out);
