@@ -67,6 +67,15 @@ cuda_toolkit_version(struct buf *err)
 	return NULL;
 }
 
+/* Without links, for only the folder itself may be shown in the sandbox. Returned owned. */
+static char *
+toolkit_folder(void)
+{
+	char *real = realpath(KM_CUDA, NULL);
+
+	return real ? real : xstrdup(KM_CUDA);
+}
+
 /* ---- one compile */
 struct compile {
 	struct sandbox_job job;
@@ -77,8 +86,9 @@ struct compile {
 static int
 run_compiler(struct compile *c, const struct build_key *key, const struct cuda_limits *limits, struct buf *err)
 {
-	const char *argv[] = { "/bin/sh", "-c", script, "sh", KM_CUDA, "/in/solution.cu", "/in/prelude.h", "/out", NULL };
-	const char *binds[] = { KM_CUDA, NULL };
+	char *toolkit = toolkit_folder();
+	const char *argv[] = { "/bin/sh", "-c", script, "sh", toolkit, "/in/solution.cu", "/in/prelude.h", "/out", NULL };
+	const char *binds[] = { strncmp(toolkit, "/usr/", 5) ? toolkit : NULL, NULL };	/* /usr is there anyway */
 	struct sandbox_input inputs[] = {
 		{ .name = "solution.cu", .bytes = key->source, .count = key->source_bytes },
 		{ .name = "prelude.h", .bytes = key->prelude, .count = strlen(key->prelude) },
@@ -99,7 +109,8 @@ run_compiler(struct compile *c, const struct build_key *key, const struct cuda_l
 	c->job.limits.tmp_bytes = 512ull << 20;
 	c->job.limits.output_max_bytes = OUTPUT_MAX;
 	ran = sandbox_run(&c->job, &c->result, err);
-	c->job.argv = NULL;
+	c->job.argv = c->job.binds = NULL;
+	free(toolkit);
 	if (ran < 0)
 		return -1;
 	for (int i = 0; i < 3; i++)
