@@ -9,7 +9,7 @@
 #include "agent/policy.h"
 #include "rec/json.h"
 
-enum { SHOWN_FINDINGS = 6, SHOWN_LOG_BYTES = 3000 };
+enum { SHOWN_FINDINGS = 6, SHOWN_LOG_BYTES = 3000, MAX_LINE = 1000000 };
 
 enum tool { TOOL_COMPILE, TOOL_TEST, TOOL_PROFILE, TOOL_SUBMIT, TOOLS };
 static const struct {
@@ -319,7 +319,7 @@ line_of_error(const char *at)
 	char *end;
 	long line = strtol(at, &end, 10);
 
-	if (end == at || line <= 0 || strncmp(end, "): ", 3) != 0)
+	if (end == at || line <= 0 || line > MAX_LINE || strncmp(end, "): ", 3) != 0)
 		return 0;
 	end += 3;
 	return strncmp(end, "error", 5) == 0 || strncmp(end, "catastrophic error", 18) == 0 ? line : 0;

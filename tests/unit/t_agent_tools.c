@@ -1,0 +1,278 @@
+/* What a model is told by the tools and the prompts, to the letter, and the verdicts made of it. The
+ * texts are training data: a change here is a change of the data set. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "agent/prompt.h"
+#include "agent/tools.h"
+#include "fake_eval.h"
+
+static struct task *task;
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	task = fake_task();
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	task_free(task);
+	return 0;
+}
+
+static struct tool_result
+call(const char *tool, const char *source)
+{
+	json_t *c = json_pack("{s:{s:s,s:{s:s}}}", "function", "name", tool, "arguments", "source", source);
+	struct buf err = BUF_INIT;
+	struct tool_result r;
+
+	assert_int_equal(tools_execute(NULL, task, c, &r, &err), 0);
+	assert_int_equal(err.len, 0);
+	json_decref(c);
+	return r;
+}
+
+static void
+expect(const char *tool, const char *source, const char *text, const char *verdict)
+{
+	struct tool_result r = call(tool, source);
+	struct buf json = BUF_INIT;
+
+	assert_string_equal(buf_str(&r.text), text);
+	if (r.verdict)
+		rec_json_dump(r.verdict, &json);
+	assert_string_equal(buf_str(&json), verdict);
+	/* Held-out workloads have no name and no size in anything that a model reads. */
+	assert_null(strstr(buf_str(&r.text), "secret"));
+	buf_release(&json);
+	tool_result_release(&r);
+}
+
+static void
+test_texts(void **state)
+{
+	(void)state;
+	expect("compile", "x", "status: PASSED\n", "{\"status\":\"PASSED\"}");
+	expect("compile", "fail=COMPILE_ERROR", "status: COMPILE_ERROR\n```\nsolution.cu(3): warning #1: odd\n"
+		"solution.cu(12): error: expected a \";\"\n```\n", "{\"status\":\"COMPILE_ERROR\",\"line\":12}");
+	expect("test", "cost=900", "status: PASSED\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n"
+		"passed: odd (N=3, D=33), max_absolute_error 1.25e-07\npassed: shape (N=8, D=64), max_absolute_error 1.25e-07\n"
+		"cost: 900\n", "{\"status\":\"PASSED\"}");
+	expect("profile", "cost=900", "status: PASSED\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n"
+		"passed: odd (N=3, D=33), max_absolute_error 1.25e-07\npassed: shape (N=8, D=64), max_absolute_error 1.25e-07\n"
+		"cost: 900\nlane_instructions: 640\nbarriers: 2\n", "{\"status\":\"PASSED\"}");
+	expect("test", "fail=COMPILE_ERROR", "status: COMPILE_ERROR\n```\nsolution.cu(12): error: expected a \";\"\n```\n"
+		"passed: one (N=1, D=1), max_absolute_error 1.25e-07\n", "{\"status\":\"COMPILE_ERROR\",\"line\":12}");
+	expect("submit", "fail=RUNTIME_ERROR line=7", "submitted\nstatus: RUNTIME_ERROR\nworkload: odd (N=3, D=33)\n"
+		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: nan\nmismatched_elements: 1\n"
+		"first_mismatch: y[1,2] expected 0.25, got nan\nfindings:\n- memcheck out_of_bounds in rows, line 7, "
+		"block (0,0,0), thread (33,0,0), buffer x at byte 128, 4 bytes wide: read past the end of x\n"
+		"passed: one (N=1, D=1), max_absolute_error 1.25e-07\n",
+		"{\"status\":\"RUNTIME_ERROR\",\"workload\":\"odd\",\"check\":\"memcheck\",\"kind\":\"out_of_bounds\",\"line\":7}");
+	expect("test", "fail=INCORRECT_NUMERICAL", "status: INCORRECT_NUMERICAL\nworkload: odd (N=3, D=33)\n"
+		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: nan\nmismatched_elements: 1\n"
+		"first_mismatch: y[1,2] expected 0.25, got nan\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n",
+		"{\"status\":\"INCORRECT_NUMERICAL\",\"workload\":\"odd\"}");
+}
+
+static void
+test_only_submit_submits(void **state)
+{
+	static const char *const names[] = { "compile", "test", "profile", "submit" };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct tool_result r = call(names[i], "cost=5");
+
+		assert_int_equal(r.submitted, i == 3);
+		assert_true(r.executed);
+		tool_result_release(&r);
+	}
+}
+
+static void
+test_wrong_calls(void **state)
+{
+	static const char *const calls[] = {
+		"{\"function\":{\"name\":\"shell\",\"arguments\":{\"source\":\"x\"}}}",
+		"{\"function\":{\"name\":\"test\",\"arguments\":{}}}",
+		"{\"function\":{\"name\":\"test\",\"arguments\":{\"source\":\"\"}}}",
+		"{\"function\":{\"name\":\"test\",\"arguments\":{\"source\":7}}}",
+		"{\"function\":{\"name\":\"test\",\"arguments\":{},\"invalid_arguments\":\"{oops\"}}",
+	};
+
+	(void)state;
+	fake_evaluations = 0;
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		json_t *c = rec_json_parse(calls[i], strlen(calls[i]), NULL);
+		struct buf err = BUF_INIT;
+		struct tool_result r;
+
+		assert_int_equal(tools_execute(NULL, task, c, &r, &err), 0);
+		assert_false(r.executed);
+		assert_null(r.verdict);
+		assert_int_equal(strncmp(r.text.data, "error: ", 7), 0);
+		json_decref(c);
+		tool_result_release(&r);
+	}
+	assert_int_equal(fake_evaluations, 0);
+}
+
+static void
+test_our_failure(void **state)
+{
+	json_t *c = json_pack("{s:{s:s,s:{s:s}}}", "function", "name", "test", "arguments", "source", "broken");
+	struct buf err = BUF_INIT;
+	struct tool_result r;
+
+	(void)state;
+	assert_int_equal(tools_execute(NULL, task, c, &r, &err), -1);
+	assert_non_null(strstr(err.data, "out of order"));
+	tool_result_release(&r);
+	json_decref(c);
+	buf_release(&err);
+}
+
+static void
+test_error_lines(void **state)
+{
+	(void)state;
+	assert_int_equal(tools_error_line("solution.cu(7): error: x\nsolution.cu(3): error: y\n"), 7);
+	assert_int_equal(tools_error_line("solution.cu(2): warning #177-D: x\nsolution.cu(9): error: y\n"), 9);
+	assert_int_equal(tools_error_line("prelude.h(4): error: x\n"), 0);
+	assert_int_equal(tools_error_line("ptxas error : too many registers\n"), 0);
+	assert_int_equal(tools_error_line("solution.cu(5): catastrophic error: no file\n"), 5);
+	assert_int_equal(tools_error_line("x.cu(99999999999999999999): error"), 0);
+}
+
+/* ---- prompts */
+
+static const char *
+content(const json_t *messages, size_t index)
+{
+	return rec_json_string(json_array_get(messages, index), "content", "");
+}
+
+static void
+test_hidden_forms(void **state)
+{
+	json_t *used, *messages = prompt_solve(task, NULL, &used);
+	const char *user = content(messages, 1);
+
+	(void)state;
+	assert_int_equal(json_array_size(messages), 2);
+	assert_non_null(strstr(user, "Double every element"));
+	assert_non_null(strstr(user, "void solve(const float *x, float *y, int64_t N, int64_t D, cudaStream_t stream)"));
+	assert_non_null(strstr(user, "|got - expected| <= 1e-07 + 1e-06 |expected|"));
+	assert_non_null(strstr(user, "- `odd` (check): N=3, D=33\n"));
+	/* The task shows English only: its formula is the oracle. */
+	assert_null(strstr(user, "2 * x"));
+	assert_null(strstr(user, "2 x_"));
+	assert_null(strstr(user, "secret"));
+	assert_null(strstr(user, "N=5"));
+	json_decref(messages);
+	json_decref(used);
+}
+
+static void
+test_shown_forms(void **state)
+{
+	json_t *used, *messages;
+
+	(void)state;
+	json_object_set_new(task->json, "forms", json_pack("[s]", "math_spec"));
+	messages = prompt_solve(task, NULL, &used);
+	assert_non_null(strstr(content(messages, 1), "$$\ny_{ij} = 2 x_{ij}\n$$"));
+	assert_non_null(strstr(content(messages, 1), "y[i,j] = 2 * x[i,j]"));
+	assert_null(strstr(content(messages, 1), "Double every"));
+	json_object_set_new(task->json, "forms", json_pack("[s]", "natural_language"));
+	json_decref(messages);
+	json_decref(used);
+}
+
+static void
+put(const char *directory, const char *name, const char *text)
+{
+	struct buf path = BUF_INIT, err = BUF_INIT;
+
+	buf_addf(&path, "%s/%s", directory, name);
+	assert_int_equal(io_write_file(path.data, text, strlen(text), &err), 0);
+	buf_release(&path);
+}
+
+static void
+test_guidance(void **state)
+{
+	struct buf err = BUF_INIT, text = BUF_INIT;
+	char *directory = io_temp_dir("km-test-", &err);
+	struct guidance *g;
+	json_t *used;
+
+	(void)state;
+	put(directory, "b.md", "---\nop_types: any\nphases: solve repair\n---\nsecond\n");
+	put(directory, "a.md", "---\nop_types: softmax elementwise\nphases: solve\n---\nfirst\n");
+	put(directory, "c.md", "---\nop_types: softmax\nphases: solve\n---\nthird\n");
+	put(directory, "README.md", "not a text\n");
+	g = guidance_load(directory, &err);
+	assert_non_null(g);
+	guidance_choose(g, "elementwise", PHASE_SOLVE, &text, &used);
+	assert_string_equal(text.data, "\nfirst\n\nsecond\n");
+	assert_int_equal(json_array_size(used), 2);
+	assert_string_equal(rec_json_string(json_array_get(used, 0), "name", ""), "a");
+	json_decref(used);
+	buf_reset(&text);
+	/* "element" is no word of "elementwise". */
+	guidance_choose(g, "element", PHASE_REPAIR, &text, &used);
+	assert_string_equal(text.data, "\nsecond\n");
+	json_decref(used);
+	guidance_free(g);
+	put(directory, "d.md", "no head\n");
+	assert_null(guidance_load(directory, &err));
+	assert_non_null(strstr(err.data, "d.md: must open with"));
+	fake_remove(directory);
+	buf_release(&text);
+	buf_release(&err);
+}
+
+static void
+test_repair_prompt(void **state)
+{
+	const char *source = "// one\n// two\nfail=RUNTIME_ERROR line=2\n// four\n";
+	struct sections s = { json_array(), json_array(), json_array(), false };
+	struct tool_result r = call("test", source);
+	json_t *used, *m;
+	char id[33];
+
+	(void)state;
+	eval_solution_id(task->id, source, id);
+	sections_add_solution(&s, json_pack("{s:s,s:s}", "id", id, "source", source));
+	sections_add_evaluations(&s, r.evaluations);
+	m = prompt_repair(task, NULL, &s, id, &used);
+	assert_non_null(strstr(rec_json_string(m, "content", ""), "- memcheck out_of_bounds in rows, line 2,"));
+	assert_non_null(strstr(rec_json_string(m, "content", ""), "```cuda\n    1  // one\n>   2  // two\n"
+		"    3  fail=RUNTIME_ERROR line=2\n```"));
+	json_decref(m);
+	json_decref(used);
+	tool_result_release(&r);
+	sections_release(&s);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_texts), cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
+		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_hidden_forms),
+		cmocka_unit_test(test_shown_forms), cmocka_unit_test(test_guidance), cmocka_unit_test(test_repair_prompt),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
