@@ -237,7 +237,7 @@ add_rules(struct run *run)
 		add_rule(run, &count, 'r', system_files[i]);
 	for (size_t i = 0; i < COUNT(devices); i++)
 		add_rule(run, &count, strcmp(devices[i], "/dev/null") ? 'r' : 'w', devices[i]);
-	for (size_t i = 0; i < run->stage.bind_count; i++)
+	for (size_t i = 1; i < run->stage.bind_count; i++)
 		add_rule(run, &count, 'r', run->stage.bind_paths[i]);
 	add_rule(run, &count, 'r', "/proc");
 	add_rule(run, &count, 'r', run->folders[FOLDER_IN]);

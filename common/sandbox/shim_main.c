@@ -394,42 +394,71 @@ wait_for(const struct job *job, pid_t program, int *status, struct tally *tally)
 	}
 }
 
-/* Without a pid namespace and without a user of our own: kill our children, which, as we are their
- * subreaper, all descendants become in turn. */
-static void
-kill_children(void)
-{
-	char path[64], text[4096];
+struct family {
+	pid_t members[4096];
+	size_t count;
+};
 
-	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
+/* Adds the children of one thread. */
+static void
+add_children(struct family *family, const char *process, const char *thread)
+{
+	char path[700], text[8192];
+
+	snprintf(path, sizeof path, "/proc/%.20s/task/%.20s/children", process, thread);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	ssize_t got = read(fd, text, sizeof text - 1);
 	close(fd);
 	text[got > 0 ? got : 0] = '\0';
-	for (char *at = text, *end; *at; at = end) {
+	for (char *at = text, *end; family->count < sizeof family->members / sizeof family->members[0]; at = end) {
 		long pid = strtol(at, &end, 10);
 		if (end == at)
 			break;
 		if (pid > 1)
-			kill((pid_t)pid, SIGKILL);
-		while (*end == ' ')
-			end++;
+			family->members[family->count++] = (pid_t)pid;
 	}
 }
 
-/* Leaves no process of the job: kills and reaps until there is none, for at most 5 s. */
+/* Without a pid namespace and without a user of our own: all descendants, who, as we are their subreaper,
+ * cannot leave us. Each loses the right to fork before its children are listed, so that few escape a pass. */
+static void
+kill_descendants(void)
+{
+	static struct family family;
+	struct rlimit none = { 0, 0 };
+
+	family = (struct family){ .members = { getpid() }, .count = 1 };
+	for (size_t i = 0; i < family.count; i++) {
+		char process[24], folder[64];
+		struct dirent *entry;
+		if (i)
+			prlimit(family.members[i], RLIMIT_NPROC, &none, NULL);
+		snprintf(process, sizeof process, "%d", (int)family.members[i]);
+		snprintf(folder, sizeof folder, "/proc/%s/task", process);
+		DIR *threads = opendir(folder);
+		while (threads && (entry = readdir(threads)))
+			if (entry->d_name[0] != '.')
+				add_children(&family, process, entry->d_name);
+		if (threads)
+			closedir(threads);
+	}
+	for (size_t i = 1; i < family.count; i++)
+		kill(family.members[i], SIGKILL);
+}
+
+/* Leaves no process of the job: kills and reaps until there is none, for at most 10 s. */
 static void
 kill_all(const struct job *job, pid_t program, int *status, struct tally *tally)
 {
-	uint64_t deadline = now_ns() + 5000000000u;
+	uint64_t deadline = now_ns() + 10000000000u;
 
 	for (;;) {
 		int ended;
 		pid_t pid;
 		if (job->head.shared_user)
-			kill_children();
+			kill_descendants();
 		else
 			kill(-1, SIGKILL);
 		while ((pid = reap(WNOHANG, &ended, tally)) > 0)

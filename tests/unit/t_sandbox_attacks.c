@@ -243,7 +243,7 @@ loop_meets_the_processor_limit(void **state)
 		struct shot shot;
 		shot_load(&shot, "loop", kinds[i]);
 		shot.job.limits.cpu_s = 1;
-		shot.job.limits.wall_ms = 20000;
+		shot.job.limits.wall_ms = 60000;
 		shot_fire(&shot);
 		assert_int_equal(shot.result.cause, SANDBOX_CPU);
 		assert_int_equal(shot.result.signal, i ? SIGKILL : SIGXCPU);

@@ -40,7 +40,7 @@ attack_build(void)
 	struct buf err = BUF_INIT, said = BUF_INIT;
 	struct spawn_result result;
 
-	attack_folder = io_temp_dir("km-test", &err);
+	attack_folder = io_temp_dir("km-sandbox-test", &err);
 	assert_non_null(attack_folder);
 	assert_int_equal(chmod(attack_folder, 0755), 0);
 	buf_addf(&attack_program, "%s/attacks", attack_folder);
@@ -74,7 +74,7 @@ shot_load(struct shot *shot, const char *name, const char *argument)
 	*shot = (struct shot){ .argv = { "/in/attacks", name, argument, NULL } };
 	shot->inputs[0] = (struct sandbox_input){ .name = "attacks", .path = attack_program.data };
 	shot->job = (struct sandbox_job){ .argv = shot->argv, .inputs = shot->inputs, .input_count = 1,
-		.output = &shot->output, .errors = &shot->errors, .limits = { .wall_ms = 5000 } };
+		.output = &shot->output, .errors = &shot->errors, .limits = { .wall_ms = 30000 } };
 }
 
 /* Prepares any program inside. */
