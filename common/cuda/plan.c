@@ -73,7 +73,8 @@ bad(struct parser *p, const char *format, ...)
 	return -1;
 }
 
-/* Splits the next line at spaces. 1, 0 at the end of the text, -1. Fields are not NUL-terminated. */
+/* Splits the next line at spaces; the last field takes what is left. 1, 0 at the end of the text, -1. Fields are not
+ * NUL-terminated. */
 static int
 read_line(struct parser *p)
 {
@@ -87,10 +88,8 @@ read_line(struct parser *p)
 	if (!stop)
 		return bad(p, "does not end");
 	for (field = p->at;;) {
-		const char *space = memchr(field, ' ', (size_t)(stop - field));
+		const char *space = p->fields == MAX_FIELDS - 1 ? NULL : memchr(field, ' ', (size_t)(stop - field));
 
-		if (p->fields == MAX_FIELDS)
-			return bad(p, "has too many fields");
 		p->field[p->fields] = field;
 		p->field_length[p->fields++] = (size_t)((space ? space : stop) - field);
 		if (!space)

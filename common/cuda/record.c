@@ -362,7 +362,10 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 {
 	static const char *const argv[] = { "/kernelmosaic/km-record", "/in/solution.so", "/in/job", "/in/profile",
 		"/kernelmosaic/recorder/libcudart.so.13", "/out/plan", NULL };
-	struct buf object = BUF_INIT, errors = BUF_INIT;
+	/* Without its cache of freed blocks malloc fills each block with the pattern that km-record sets. */
+	static const char *const environment[] = { "PATH=/usr/bin", "LC_ALL=C", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0",
+		NULL };
+	struct buf object = BUF_INIT;
 	struct sandbox_input inputs[] = {
 		{ .name = "solution.so", .path = NULL },
 		{ .name = "job", .bytes = buf_str(&r->job), .count = r->job.len },
@@ -373,7 +376,7 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 		{ .name = "plan.1", .content = &r->plan[1], .max_bytes = PLAN_MAX_BYTES },
 		{ .name = "plan.2", .content = &r->plan[2], .max_bytes = PLAN_MAX_BYTES },
 	};
-	struct sandbox_job job = { .argv = argv, .inputs = inputs, .input_count = 3, .outputs = outputs,
+	struct sandbox_job job = { .argv = argv, .environment = environment, .inputs = inputs, .input_count = 3, .outputs = outputs,
 		.output_count = RECORDINGS, .aslr_off = true, .output = &result->output, .errors = &result->output };
 	struct sandbox_result ran;
 	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
@@ -404,7 +407,6 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 	}
 out:
 	buf_release(&object);
-	buf_release(&errors);
 	return status;
 }
 

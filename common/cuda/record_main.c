@@ -29,6 +29,7 @@ static struct recorder_job job;
 static struct gpu_profile profile;
 static struct job_text parsed;
 static pid_t child;
+static void *volatile heap_gap;
 
 static struct {
 	int (*start)(const struct recorder_job *);
@@ -113,10 +114,13 @@ run_candidate(const char *path, int variant, int plan)
 	job.plan_descriptor = plan;
 	job.shift = variant == 2 ? OTHER_BASE : 0;
 	mallopt(M_PERTURB, patterns[variant]);
+	setvbuf(stdout, NULL, _IOLBF, 0);	/* the process ends without flushing */
 	setrlimit(RLIMIT_CPU, &cpu);
 	signal(SIGPIPE, SIG_IGN);
-	if (variant)	/* everything mapped from now on lies elsewhere */
+	if (variant) {	/* everything mapped or allocated from now on lies elsewhere */
 		mmap(NULL, 37 << 12, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		heap_gap = malloc(21 << 12);
+	}
 	if (recorder.start(&job) < 0)
 		_exit(EX_OSERR);
 	solution = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -150,6 +154,8 @@ explain(const char *plan, int status, bool late)
 		buf_addf(&text, "refuse TIMEOUT solve() did not return within %llu s\n", (unsigned long long)parsed.wall_seconds);
 	else if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGXCPU))
 		buf_adds(&text, "refuse TIMEOUT the host code of solve() takes too much processor time\n");
+	else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS)	/* glibc blocks all signals when it starts a thread */
+		buf_adds(&text, "refuse UNSUPPORTED host code starts a thread or a process, which solve() may not\n");
 	else if (WIFSIGNALED(status))
 		buf_addf(&text, "refuse RUNTIME_ERROR host code was killed by signal %d (%s)\n", WTERMSIG(status),
 			strsignal(WTERMSIG(status)));

@@ -23,7 +23,7 @@ static const int allowed[] = {
 	SYS_newfstatat, SYS_ioctl, SYS_fcntl, SYS_mmap, SYS_mprotect, SYS_munmap, SYS_mremap, SYS_madvise, SYS_brk,
 	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_sigaltstack, SYS_tgkill, SYS_futex, SYS_sched_yield,
 	SYS_sched_getaffinity, SYS_nanosleep, SYS_clock_nanosleep, SYS_clock_gettime, SYS_clock_getres, SYS_gettimeofday,
-	SYS_time, SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_getpid, SYS_gettid, SYS_getuid, SYS_geteuid,
+	SYS_time, SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname, SYS_getpid, SYS_getppid, SYS_gettid, SYS_getuid, SYS_geteuid,
 	SYS_getgid, SYS_getegid, SYS_getrandom, SYS_prlimit64, SYS_getrlimit, SYS_membarrier, SYS_exit, SYS_exit_group,
 	SYS_restart_syscall, SYS_getcpu, SYS_rseq, SYS_set_robust_list, SYS_pause, SYS_poll, SYS_ppoll, SYS_select,
 };

@@ -1,0 +1,337 @@
+/* The recorder against many kinds of host code: what is recorded, and what is refused with which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/io.h"
+#include "cuda/record.h"
+
+static char *cache, *folder;
+static struct cuda_argument arguments[] = {
+	{ CUDA_INPUT, "x", "float32", 4096, 0 },
+	{ CUDA_OUTPUT, "y", "float32", 4096, 0 },
+	{ CUDA_SCALAR, "N", "int64", 0, 0 },
+};
+
+static int
+build_variants(void **state)
+{
+	struct buf source = BUF_INIT, prelude = BUF_INIT, err = BUF_INIT;
+	struct cuda_build build;
+
+	(void)state;
+	cache = io_temp_dir("t_cuda_record", &err);
+	if (!cache || buf_read_file(&source, "tests/data/cuda/variants.cu", 1 << 20, &err) < 0 ||
+	    cuda_prelude(arguments, 3, &prelude, &err) < 0 ||
+	    cuda_build(source.data, source.len, buf_str(&prelude), cache, NULL, &build, &err) < 0) {
+		print_error("%s\n", buf_str(&err));
+		return -1;
+	}
+	if (build.verdict != CUDA_OK)
+		print_error("%s\n", buf_str(&build.log));
+	folder = build.folder;
+	buf_release(&source);
+	buf_release(&prelude);
+	buf_release(&err);
+	buf_release(&build.log);
+	return build.verdict == CUDA_OK ? 0 : -1;
+}
+
+static int
+remove_cache(void **state)
+{
+	(void)state;
+	io_remove_tree(cache, NULL);
+	free(cache);
+	free(folder);
+	return 0;
+}
+
+static void
+record(uint64_t variant, const struct cuda_limits *limits, struct cuda_recording *r)
+{
+	struct buf err = BUF_INIT;
+
+	arguments[2].bits = variant;
+	if (cuda_record(folder, arguments, 3, NULL, limits, r, &err) < 0)
+		fail_msg("variant %d: %s", (int)variant, buf_str(&err));
+	buf_release(&err);
+}
+
+/* The plan's operations from its first call on, without header and kernels' names. */
+static void
+expect_plan(uint64_t variant, const char *expected)
+{
+	struct cuda_recording r;
+	struct buf text = BUF_INIT;
+
+	record(variant, NULL, &r);
+	if (r.verdict != CUDA_OK)
+		fail_msg("variant %d: %s %s", (int)variant, cuda_verdict_name(r.verdict), buf_str(&r.reason));
+	plan_write(r.plan, &text);
+	assert_string_equal(strstr(buf_str(&text), "call 0\n") + 7, expected);
+	buf_release(&text);
+	cuda_recording_release(&r);
+}
+
+static void
+expect_refusal(uint64_t variant, const struct cuda_limits *limits, enum cuda_verdict verdict, const char *words)
+{
+	struct cuda_recording r;
+
+	record(variant, limits, &r);
+	if (r.verdict != verdict || !strstr(buf_str(&r.reason), words))
+		fail_msg("variant %d: wanted %s '%s', got %s '%s'", (int)variant, cuda_verdict_name(verdict), words,
+			cuda_verdict_name(r.verdict), buf_str(&r.reason));
+	assert_null(strchr(buf_str(&r.reason), '\n'));
+	assert_null(r.plan);
+	cuda_recording_release(&r);
+}
+
+#define X "00f01f0000300000"
+#define Y "00f05f0000300000"
+#define S "00ec9f0000300000"
+#define N1024 "0004000000000000"
+#define ZEROES_52 "00000000000000000000000000" "00000000000000000000000000" "00000000000000000000000000" "00000000000000000000000000"
+#define ADD_XY "launch 0 1 4 1 1 256 1 1 0 0 0 0 0 " X Y N1024 "\n"
+
+static void
+plans_hold_what_was_asked(void **state)
+{
+	(void)state;
+	expect_plan(0, ADD_XY "end\n");
+	expect_plan(1, "allocate 1 0x3000009fec00 5000\nmemset 1 0x3000009fec00 5000 0 1 5000 1\n"
+		"launch 0 1 4 1 1 256 1 1 0 0 0 0 0 " X S N1024 "\nlaunch 0 1 4 1 1 256 1 1 0 0 0 0 0 " S Y N1024 "\n"
+		"free 1 0x3000009fec00\nend\n");
+	expect_plan(3, "launch 0 1 1 1 1 256 1 1 100000 0 0 0 0 " X Y "0300000000000000\nend\n");
+	expect_plan(30, ADD_XY "synchronise 0\nend\n");
+	expect_plan(38, "launch 0 1 264 1 1 1024 1 1 0 1 0 0 0 " X Y N1024 "\nend\n");
+	expect_plan(42, "launch 0 1 4 1 1 256 1 1 0 0 2 1 1 " X Y N1024 "\nend\n");
+	expect_plan(46, "end\n");
+	expect_plan(51, "launch 0 1 1 1 1 1 1 1 0 0 0 0 0 " Y "\nlaunch 1 1 1 1 1 32 1 1 32768 0 0 0 0 " Y "\nend\n");
+}
+
+static void
+padding_is_zero(void **state)
+{
+	(void)state;
+	/* char, 7 bytes of padding, double, short, 6 bytes of padding; y; short */
+	expect_plan(2, "launch 0 1 1 1 1 1 1 1 0 0 0 0 0 0100000000000000" "0000000000000040" "0300000000000000" Y "0500\nend\n");
+}
+
+static void
+variables_have_addresses(void **state)
+{
+	struct cuda_recording r;
+	const struct ptxinfo_symbol *table, *device, *hidden = NULL;
+	struct plan_operation *o;
+
+	(void)state;
+	record(4, NULL, &r);
+	assert_int_equal(r.verdict, CUDA_OK);
+	table = ptxinfo_symbol(r.info, "table");
+	device = ptxinfo_symbol(r.info, "state");
+	for (uint32_t i = 0; i < r.plan->symbols; i++)
+		if (strstr(r.plan->symbol[i].name, "hidden"))
+			hidden = &r.plan->symbol[i];
+	assert_non_null(table);
+	assert_non_null(device);
+	assert_non_null(hidden);
+	assert_true(table->constant && !device->constant);
+	assert_int_equal(table->bytes, 64);
+	assert_int_equal(device->bytes, 128);
+	o = r.plan->operation;
+	assert_int_equal(o[0].kind, PLAN_UPLOAD);
+	assert_int_equal(o[0].memory.address, table->address);
+	assert_int_equal(o[1].memory.address, device->address);
+	assert_int_equal(o[2].memory.address, hidden->address);
+	assert_int_equal(r.plan->upload_bytes, 64);
+	cuda_recording_release(&r);
+}
+
+static void
+streams_are_joined_or_refused(void **state)
+{
+	(void)state;
+	expect_plan(5, "record 0 1\nwait 2 0\nlaunch 0 2 4 1 1 256 1 1 0 0 0 0 0 " X Y N1024 "\nrecord 1 2\nwait 1 1\nend\n");
+	expect_plan(55, "launch 0 2 4 1 1 256 1 1 0 0 0 0 0 " X Y N1024 "\nsynchronise 2\nend\n");
+	expect_refusal(6, NULL, CUDA_RUNTIME_ERROR, "not joined back");
+	expect_refusal(7, NULL, CUDA_RUNTIME_ERROR, "default stream");
+	expect_refusal(50, NULL, CUDA_RUNTIME_ERROR, "cudaMemcpyAsync");
+}
+
+static void
+copies_and_sets_keep_their_shape(void **state)
+{
+	(void)state;
+	expect_plan(37, "allocate 1 0x3000009ff000 4096\nmemset 1 0x3000009ff000 512 1 1 100 8\n"
+		"copy 1 0x3000005ff000 100 0x3000009ff000 512 100 8\ncopy 1 0x3000005ff000 64 0x3000001ff000 64 64 1\n"
+		"synchronise 0\nfree 1 0x3000009ff000\nend\n");
+	expect_refusal(26, NULL, CUDA_RUNTIME_ERROR, "writes to the input x");
+	expect_refusal(27, NULL, CUDA_RUNTIME_ERROR, "4097 bytes at y + 0 bytes are not inside one buffer");
+	expect_refusal(33, NULL, CUDA_UNSUPPORTED, "1 MiB");
+	expect_refusal(56, NULL, CUDA_RUNTIME_ERROR, "out of memory");
+}
+
+static void
+device_memory_is_closed_to_the_host(void **state)
+{
+	(void)state;
+	expect_refusal(8, NULL, CUDA_UNSUPPORTED, "device to host is not supported: host code may not read device memory (x + 16");
+	expect_refusal(9, NULL, CUDA_RUNTIME_ERROR, "touches device memory at x + 12 bytes");
+	expect_refusal(54, NULL, CUDA_UNSUPPORTED, "host code may not read device memory (table");
+	expect_refusal(35, NULL, CUDA_UNSUPPORTED, "cudaMallocManaged");
+}
+
+static void
+doors_are_closed(void **state)
+{
+	(void)state;
+	expect_refusal(10, NULL, CUDA_SUSPICIOUS, "opens a file");
+	expect_refusal(11, NULL, CUDA_SUSPICIOUS, "opens a socket");
+	expect_refusal(12, NULL, CUDA_UNSUPPORTED, "starts a thread or a process");
+	expect_refusal(13, NULL, CUDA_UNSUPPORTED, "starts a thread or a process");
+	expect_refusal(41, NULL, CUDA_SUSPICIOUS, "sends a signal");
+}
+
+static void
+ends_are_explained(void **state)
+{
+	struct cuda_limits hurry = { .wall_ms = 1000 };
+
+	(void)state;
+	expect_refusal(14, NULL, CUDA_RUNTIME_ERROR, "ended the process with exit status 3");
+	expect_refusal(45, NULL, CUDA_RUNTIME_ERROR, "ended the process with exit status 0");
+	expect_refusal(16, NULL, CUDA_RUNTIME_ERROR, "aborted");
+	expect_refusal(36, NULL, CUDA_RUNTIME_ERROR, "stack is full");
+	expect_refusal(53, NULL, CUDA_RUNTIME_ERROR, "division by zero");
+	expect_refusal(15, &hurry, CUDA_TIMEOUT, "did not return within 1 s");
+	expect_refusal(17, &hurry, CUDA_TIMEOUT, "did not return within 1 s");
+}
+
+static void
+failing_launches_are_told(void **state)
+{
+	struct cuda_recording r;
+
+	(void)state;
+	expect_refusal(18, NULL, CUDA_RUNTIME_ERROR, "48 KiB allowed without cudaFuncAttributeMaxDynamicSharedMemorySize");
+	expect_refusal(19, NULL, CUDA_RUNTIME_ERROR, "block 2048 1 1");
+	expect_refusal(39, NULL, CUDA_RUNTIME_ERROR, "too many blocks in cooperative launch");
+	expect_refusal(52, NULL, CUDA_RUNTIME_ERROR, "invalid argument");
+	expect_plan(20, "launch 0 1 1 1 1 256 1 1 1024 0 0 0 0 " X Y "1400000000000000\nend\n");
+	record(21, NULL, &r);
+	assert_int_equal(r.verdict, CUDA_RUNTIME_ERROR);
+	assert_non_null(strstr(buf_str(&r.reason), "__launch_bounds__"));
+	assert_string_equal(buf_str(&r.output), "launch failed\n");
+	cuda_recording_release(&r);
+}
+
+static void
+second_call_repeats_the_first(void **state)
+{
+	(void)state;
+	expect_plan(22, "allocate 1 0x3000009ff000 4096\nlaunch 0 1 4 1 1 256 1 1 0 0 0 0 0 " X "00f09f0000300000" N1024
+		"\nlaunch 0 1 4 1 1 256 1 1 0 0 0 0 0 00f09f0000300000" Y N1024 "\nend\n");
+	expect_plan(43, "upload 1 0x310000000000 64 000080400000a0400000c040" ZEROES_52
+		"\nlaunch 0 1 1 1 1 32 1 1 0 0 0 0 0 " Y "\nend\n");
+	expect_refusal(23, NULL, CUDA_SUSPICIOUS, "second time");
+	expect_refusal(47, NULL, CUDA_SUSPICIOUS, "second time");
+	expect_refusal(24, NULL, CUDA_SUSPICIOUS, "argument of kernel _Z3addPKfPfl");
+}
+
+static void
+addresses_in_disguise_are_noted(void **state)
+{
+	struct cuda_recording r;
+
+	(void)state;
+	record(32, NULL, &r);
+	assert_int_equal(r.verdict, CUDA_OK);
+	assert_true(r.plan->host_address_words);
+	cuda_recording_release(&r);
+	record(0, NULL, &r);
+	assert_false(r.plan->host_address_words);
+	cuda_recording_release(&r);
+	/* A pointer to the host's stack is the memory checker's to name. */
+	record(31, NULL, &r);
+	assert_int_equal(r.verdict, CUDA_OK);
+	cuda_recording_release(&r);
+}
+
+static void
+forged_plans_do_not_pass(void **state)
+{
+	(void)state;
+	expect_plan(25, ADD_XY "end\n");
+	expect_refusal(48, NULL, CUDA_SUSPICIOUS, "names a kernel that is not in the device code");
+	expect_refusal(49, NULL, CUDA_SUSPICIOUS, "second device image");
+}
+
+static void
+queries_are_those_of_the_profile(void **state)
+{
+	(void)state;
+	/* 8 blocks of 256 threads on each of 132 multiprocessors; 1024 threads and 264 blocks fill the device. */
+	expect_plan(28, "launch 0 1 1056 1 1 1024 1 1 0 0 0 0 0 " X Y "0801000000000000\nend\n");
+}
+
+static void
+limits_hold(void **state)
+{
+	struct cuda_recording r;
+
+	(void)state;
+	expect_refusal(29, NULL, CUDA_UNSUPPORTED, "cudaGraphCreate is not possible");
+	expect_refusal(40, NULL, CUDA_UNSUPPORTED, "cudaEventElapsedTime");
+	expect_refusal(34, NULL, CUDA_UNSUPPORTED, "more than 10000 operations");
+	record(44, NULL, &r);
+	assert_int_equal(r.verdict, CUDA_OK);
+	assert_true(r.output.len <= CUDA_LOG_BYTES + 200);
+	cuda_recording_release(&r);
+}
+
+static void
+recordings_repeat(void **state)
+{
+	struct cuda_recording a, b;
+	struct buf first = BUF_INIT, second = BUF_INIT;
+
+	(void)state;
+	record(31, NULL, &a);
+	record(31, NULL, &b);
+	plan_write(a.plan, &first);
+	plan_write(b.plan, &second);
+	assert_string_equal(buf_str(&first), buf_str(&second));
+	buf_release(&first);
+	buf_release(&second);
+	cuda_recording_release(&a);
+	cuda_recording_release(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(plans_hold_what_was_asked),
+		cmocka_unit_test(padding_is_zero),
+		cmocka_unit_test(variables_have_addresses),
+		cmocka_unit_test(streams_are_joined_or_refused),
+		cmocka_unit_test(copies_and_sets_keep_their_shape),
+		cmocka_unit_test(device_memory_is_closed_to_the_host),
+		cmocka_unit_test(doors_are_closed),
+		cmocka_unit_test(ends_are_explained),
+		cmocka_unit_test(failing_launches_are_told),
+		cmocka_unit_test(second_call_repeats_the_first),
+		cmocka_unit_test(addresses_in_disguise_are_noted),
+		cmocka_unit_test(forged_plans_do_not_pass),
+		cmocka_unit_test(queries_are_those_of_the_profile),
+		cmocka_unit_test(limits_hold),
+		cmocka_unit_test(recordings_repeat),
+	};
+
+	return cmocka_run_group_tests(tests, build_variants, remove_cache);
+}
