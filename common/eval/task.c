@@ -25,8 +25,9 @@ static const char *const reserved[] = {
 	"int64_t", "int32_t", "uint8_t", "main", NULL,
 };
 
+/* Names that are no identifiers of C, such as a workload's, may be its words: "short" is a fine workload. */
 static int
-check_name(const char *what, const char *name, struct buf *err)
+check_letters(const char *what, const char *name, struct buf *err)
 {
 	size_t length = strlen(name);
 	bool good = length > 0 && length <= 63 && (isalpha((unsigned char)name[0]));
@@ -35,6 +36,14 @@ check_name(const char *what, const char *name, struct buf *err)
 		good = isalnum((unsigned char)name[i]) || name[i] == '_';
 	if (!good)
 		return buf_err(err, "%s '%.80s' is not a name of up to 63 letters, digits and '_'", what, name);
+	return 0;
+}
+
+static int
+check_name(const char *what, const char *name, struct buf *err)
+{
+	if (check_letters(what, name, err))
+		return -1;
 	for (int i = 0; reserved[i]; i++)
 		if (!strcmp(name, reserved[i]))
 			return buf_err(err, "%s '%s' has a reserved name", what, name);
@@ -238,7 +247,7 @@ load_workload(struct task *t, const json_t *item, struct buf *err)
 	struct buf why = BUF_INIT;
 
 	*w = (struct task_workload){ .name = rec_json_string(item, "name", "") };
-	if (check_name("workload", w->name, err))
+	if (check_letters("workload", w->name, err))
 		return -1;
 	if (task_workload(t, w->name))
 		return buf_err(err, "workload '%s' is there twice", w->name);
