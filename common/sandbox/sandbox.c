@@ -276,7 +276,7 @@ write_job(struct run *run, struct buf *err)
 	struct shim_job head = {
 		.magic = SHIM_JOB_MAGIC, .level = run->level, .aslr_off = job->aslr_off,
 		.output_count = (uint32_t)job->output_count, .limits = run->limits,
-		.shared_user = run->work && !run->stage.as_root, .launcher = run->work ? getpid() : 0,
+		.shared_user = run->work && (!run->stage.as_root || run->slot_fd < 0), .launcher = run->work ? getpid() : 0,
 		.file_bytes = larger(run->limits.tmp_bytes, run->limits.out_bytes),
 	};
 

@@ -24,6 +24,7 @@
 #include "sandbox/collect.h"
 #include "sandbox/landlock.h"
 #include "sandbox/shim.h"
+#include "sandbox/slot.h"
 
 enum { LOOK_EVERY_NS = 20000000 };
 
@@ -531,7 +532,11 @@ secure(struct job *job)
 	bool own_namespace = job->head.level == SANDBOX_NAMESPACES;
 	sigset_t blocked;
 
+	/* Later, kill(-1) must reach nobody but the job: check twice what it rests on. */
 	if (own_namespace != (getpid() == 1))
+		exit(SHIM_BAD_JOB);
+	if (!own_namespace && !job->head.shared_user &&
+	    (getuid() < SANDBOX_FIRST_UID || getuid() >= SANDBOX_FIRST_UID + SANDBOX_SLOTS || getuid() != geteuid()))
 		exit(SHIM_BAD_JOB);
 	sigfillset(&blocked);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);

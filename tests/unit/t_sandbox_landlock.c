@@ -262,19 +262,17 @@ paths_are_rewritten(void **state)
 	struct shot shot;
 
 	NEEDS_LANDLOCK();
-	shot_load_shell(&shot, "echo $A $B $C; echo /usr/in a/in /inn \"/out/x\" -o=/kernelmosaic/km-shim");
+	shot_load_shell(&shot, "echo $A $B $C; echo /usr/in a/in /inn \"/out/x\"; test -x /kernelmosaic/km-shim");
 	shot.job.environment = environment;
 	shot_fire(&shot);
 	assert_int_equal(shot.result.exit_status, 0);
 	char work[256], expected[4096];
 	assert_int_equal(sscanf(buf_str(&shot.output), "%255[^ ]", work), 1);
 	work[strlen(work) - 4] = '\0';
-	char *shim = spawn_libexec("km-shim");
-	snprintf(expected, sizeof expected, "%s/tmp x:%s/in/b:%s/out /tmpx/usr/in/x\n/usr/in a/in /inn %s/out/x -o=%s\n",
-		work, work, work, work, shim);
+	snprintf(expected, sizeof expected, "%s/tmp x:%s/in/b:%s/out /tmpx/usr/in/x\n/usr/in a/in /inn %s/out/x\n",
+		work, work, work, work);
 	assert_string_equal(buf_str(&shot.output), expected);
 	assert_int_equal(access(work, F_OK), -1);	/* and the folder is gone */
-	free(shim);
 	shot_clear(&shot);
 }
 
