@@ -10,7 +10,7 @@
 #include "rec/json.h"
 #include "refuse.h"
 
-enum { MAX_NAME = 64 };
+enum { MAX_NAME = 63 };
 
 static const char *const licenses[] = { "CC-BY-4.0", "CC0-1.0", "Apache-2.0", "MIT", "BSD-3-Clause", NULL };
 
@@ -148,22 +148,7 @@ check_workloads(const json_t *section, struct filter_reason *reason)
 	return 0;
 }
 
-static bool
-has_float_output(const json_t *section)
-{
-	const json_t *output;
-	size_t i;
-
-	json_array_foreach(json_object_get(section, "outputs"), i, output) {
-		const char *name = rec_json_string(output, "dtype", "");
-		enum dtype dtype;
-
-		if (!dtype_from_name(name, strlen(name), &dtype) && dtype_is_float(dtype))
-			return true;
-	}
-	return false;
-}
-
+/* Both may be 0: a maximum, a gather or a sort gives floats exactly. */
 static int
 check_tolerance(const json_t *section, struct filter_reason *reason)
 {
@@ -173,8 +158,6 @@ check_tolerance(const json_t *section, struct filter_reason *reason)
 		return refuse(reason, "bad_tolerance", "rtol is %g, and 0 to below 1 is allowed", rtol);
 	if (!(atol >= 0 && isfinite(atol)))
 		return refuse(reason, "bad_tolerance", "atol is %g, and may not be negative", atol);
-	if (rtol == 0 && atol == 0 && has_float_output(section))
-		return refuse(reason, "bad_tolerance", "a float output needs a tolerance: rtol and atol are not both 0");
 	return 0;
 }
 

@@ -47,17 +47,34 @@ gather_release(struct raw_specs *specs)
 
 /* ---- spec folders */
 
+/* What was derived came last; in the record it stands where a reader looks for it. Returned owned. */
+static json_t *
+in_order(json_t *section)
+{
+	static const char *const keys[] = { "id", "name", "op_type", "tags", "forms", "prompt", "reference", "math_spec",
+		"oracle", "axes", "scalars", "inputs", "outputs", "rtol", "atol", "reduction", "workloads", "examples",
+		"prototype", "license", "source" };
+	json_t *ordered = json_object();
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (json_object_get(section, keys[i]))
+			json_object_set(ordered, keys[i], json_object_get(section, keys[i]));
+	json_object_update_missing(ordered, section);
+	return ordered;
+}
+
 static void
 write_case(struct raw_spec *s, json_t *section)
 {
 	static const char *const names[] = { "task" };
-	json_t *const values[] = { section };
+	json_t *const values[] = { in_order(section) };
 	static const char empty[] = "{\"schema_version\":\"" REC_SCHEMA_VERSION "\"}";
 	struct buf err = BUF_INIT;
 	struct rec_case c;
 
 	if (rec_case_scan(&c, empty, sizeof empty - 1, &err) < 0 || rec_case_splice(&c, 1, names, values, &s->out, &err) < 0)
 		refuse(&s->reason, "bad_record", "%s", buf_str(&err));
+	json_decref(values[0]);
 	buf_release(&err);
 }
 
@@ -182,6 +199,8 @@ add_lines(struct raw_specs *specs, const char *path, int *status, struct buf *er
 		buf_add(&s->text, buf_str(&line), line.len);
 		if (got == IO_TOO_LONG)
 			refuse(&s->reason, "too_large", "the line is longer than %d bytes", REC_CASE_MAX_BYTES);
+		else if (got == IO_TRUNCATED)
+			refuse(&s->reason, "truncated", "the last line has no newline: the file was cut");
 		else
 			complete_case(s);
 	}

@@ -12,6 +12,7 @@
 #include "math/math.h"
 #include "rec/json.h"
 #include "refuse.h"
+#include "tensor/dtype.h"
 
 enum { MAX_TASK_BYTES = 1 << 20, MAX_TEXT_BYTES = 256 << 10 };
 
@@ -192,6 +193,22 @@ copy(json_t *section, const json_t *from, const char *key, json_t *otherwise)
 	json_decref(otherwise);
 }
 
+static bool
+has_float_output(const json_t *task)
+{
+	const json_t *output;
+	size_t i;
+
+	json_array_foreach(json_object_get(task, "outputs"), i, output) {
+		const char *name = rec_json_string(output, "dtype", "");
+		enum dtype dtype;
+
+		if (!dtype_from_name(name, strlen(name), &dtype) && dtype_is_float(dtype))
+			return true;
+	}
+	return false;
+}
+
 /* Tolerances are reals in the record, however they were written. */
 static void
 add_tolerance(json_t *section, const json_t *task)
@@ -247,6 +264,8 @@ spec_parse(const char *text, size_t length, const struct spec_texts *given, stru
 	else if (strcmp(rec_json_string(task, "format", ""), SPEC_FORMAT))
 		status = refuse(reason, "unsupported_format", "task.json: format is \"%.60s\", and this program reads \"%s\"",
 			rec_json_string(task, "format", ""), SPEC_FORMAT);
+	else if (!json_object_get(task, "tolerance") && has_float_output(task))
+		status = refuse(reason, "bad_tolerance", "task.json: a float output needs a tolerance, of 0 where it is exact");
 	for (int file = PROMPT; !status && file < FILES; file++)
 		if (texts[file])
 			status = check_text(files[file].name, texts[file], reason);
