@@ -74,7 +74,7 @@ count_in_flight(const char *store_directory)
 static int
 open_endpoint(struct policy *p, const struct policy_options *options, int *status, struct buf *err)
 {
-	*status = EX_CONFIG;
+	*status = EX_USAGE;
 	if (policy_file_load(&p->file, options->policy, !options->frozen, err) < 0)
 		return -1;
 	if (!p->store)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <sys/random.h>
 
+#include "agent/sections.h"
 #include "base/die.h"
 #include "base/footer.h"
 #include "eval/eval.h"
@@ -25,43 +26,36 @@ static const struct filter_counter counters[] = { { "solutions_verified", &verif
 
 struct verify {
 	struct eval *eval;
-	const struct task *task;
-	json_t *solutions, *evaluations, *trajectories;
+	struct task *task;
+	struct sections sections;
 };
 
 /* ---- which solutions */
 
-/* Of the evaluations before this stage: the cost of a solution that passed, infinite when it was not
- * profiled or never evaluated, NAN when it failed. */
+/* The cost of a solution that passed before this stage, infinite when it was not profiled or never
+ * evaluated, NAN when it failed. */
 static double
-cost_so_far(const struct verify *v, const char *id)
+cost_so_far(const struct verify *v, const json_t *solution)
 {
-	double cost = INFINITY;
-	const json_t *e;
-	size_t i;
+	struct sections_verdict verdict = sections_verdict(&v->sections, rec_json_string(solution, "id", ""));
 
-	json_array_foreach(v->evaluations, i, e) {
-		if (strcmp(rec_json_string(e, "solution_id", ""), id) != 0 || rec_json_boolean(e, "final", 0))
-			continue;
-		if (strcmp(rec_json_string(e, "status", ""), "PASSED") != 0)
-			return NAN;
-		if (strcmp(rec_json_string(e, "role", ""), "profile") == 0)
-			cost = rec_json_number(e, "cost", INFINITY);
-	}
-	return cost;
+	if (verdict.status && strcmp(verdict.status, "PASSED") != 0)
+		return NAN;
+	return isnan(verdict.cost) ? INFINITY : verdict.cost;
 }
 
 /* Handed in by a conversation. Solutions that came without conversations all count. */
 static bool
-is_submitted(const struct verify *v, const char *id)
+is_submitted(const struct verify *v, const json_t *solution)
 {
+	const char *id = rec_json_string(solution, "id", "");
 	const json_t *trajectory;
 	size_t i;
 
-	json_array_foreach(v->trajectories, i, trajectory)
+	json_array_foreach(v->sections.trajectories, i, trajectory)
 		if (strcmp(rec_json_string(trajectory, "solution_id", ""), id) == 0)
 			return true;
-	return json_array_size(v->trajectories) == 0;
+	return json_array_size(v->sections.trajectories) == 0;
 }
 
 /* Lowest cost; of equal ones the earliest. NULL: nothing passed. Borrowed. */
@@ -72,11 +66,10 @@ best_solution(const struct verify *v)
 	double least = NAN;
 	size_t i;
 
-	json_array_foreach(v->solutions, i, solution) {
-		const char *id = rec_json_string(solution, "id", "");
-		double cost = cost_so_far(v, id);
+	json_array_foreach(v->sections.solutions, i, solution) {
+		double cost = cost_so_far(v, solution);
 
-		if (isnan(cost) || !is_submitted(v, id) || (best && !(cost < least)))
+		if (isnan(cost) || !is_submitted(v, solution) || (best && !(cost < least)))
 			continue;
 		best = solution;
 		least = cost;
@@ -135,8 +128,8 @@ give_verdicts(struct verify *v, json_t *finals, struct buf *err)
 	}
 	if (give_verdict(v, best, finals, err) < 0)
 		return -1;
-	json_array_foreach(v->solutions, i, solution)
-		if (verify_all && solution != best && !isnan(cost_so_far(v, rec_json_string(solution, "id", "")))
+	json_array_foreach(v->sections.solutions, i, solution)
+		if (verify_all && solution != best && !isnan(cost_so_far(v, solution))
 				&& give_verdict(v, solution, finals, err) < 0)
 			return -1;
 	return 0;
@@ -159,11 +152,11 @@ static int
 write_case(const struct verify *v, const json_t *finals, const struct rec_case *in, struct buf *out, struct buf *err)
 {
 	static const char *const names[] = { "evaluations" };
-	json_t *all = without_finals(v->evaluations);
+	json_t *all = without_finals(v->sections.evaluations);
 	int status = 0;
 
 	json_array_extend(all, (json_t *)finals);
-	if (fresh || json_equal(all, v->evaluations))
+	if (fresh || json_equal(all, v->sections.evaluations))
 		buf_add(out, in->line, in->length);
 	else
 		status = rec_case_splice(in, 1, names, (json_t *const[]){ all }, out, err);
@@ -175,20 +168,16 @@ write_case(const struct verify *v, const json_t *finals, const struct rec_case *
 
 /* NULL, or the code of the refusal. */
 static const char *
-load(struct verify *v, struct task **task, const struct rec_case *in, struct buf *err)
+load(struct verify *v, const struct rec_case *in, struct buf *err)
 {
 	json_t *section = rec_case_section(in, "task", err);
 
 	if (section)
-		*task = task_load(section, err);
+		v->task = task_load(section, err);
 	json_decref(section);
-	v->task = *task;
-	if (!*task)
+	if (!v->task)
 		return "bad_task";
-	v->solutions = rec_case_section_or_empty(in, "solutions", err);
-	v->evaluations = v->solutions ? rec_case_section_or_empty(in, "evaluations", err) : NULL;
-	v->trajectories = v->evaluations ? rec_case_section_or_empty(in, "trajectories", err) : NULL;
-	return v->trajectories ? NULL : "bad_sections";
+	return sections_load(&v->sections, in, err) < 0 ? "bad_sections" : NULL;
 }
 
 static enum filter_verdict
@@ -197,10 +186,9 @@ transform(void *context, const struct rec_case *in, struct buf *out, struct filt
 	struct verify v = { .eval = context };
 	struct buf *err = &reason->message;
 	json_t *finals = json_array();
-	struct task *task = NULL;
 	enum filter_verdict verdict = FILTER_REJECT;
 
-	reason->code = load(&v, &task, in, err);
+	reason->code = load(&v, in, err);
 	if (!reason->code && give_verdicts(&v, finals, err) < 0) {
 		reason->code = "try_again";
 		verdict = FILTER_RETRY;
@@ -212,10 +200,8 @@ transform(void *context, const struct rec_case *in, struct buf *out, struct filt
 	}
 	eval_counts(v.eval, &run, &stored);
 	json_decref(finals);
-	json_decref(v.solutions);
-	json_decref(v.evaluations);
-	json_decref(v.trajectories);
-	task_free(task);
+	sections_release(&v.sections);
+	task_free(v.task);
 	return verdict;
 }
 
