@@ -24,7 +24,8 @@ TEXTS(benchmark_checks, "not_run", "clear", "same_operation", "text_near", "stru
 static const struct field axis[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED, .about = "dimension name", .form = FORM_NAME },
 	{ "value", KIND_INTEGER, .flags = POSITIVE | NULLABLE, .about = "constant axes" },
-	{ "expr", KIND_STRING, .flags = NONEMPTY | NULLABLE, .about = "derived axes: an integer expression over the others" },
+	{ "expr", KIND_STRING, .flags = NONEMPTY | NULLABLE,
+		.about = "derived axes: an integer expression over the others" },
 	{ 0 }
 };
 static const struct field scalar[] = {
@@ -34,14 +35,16 @@ static const struct field scalar[] = {
 	{ 0 }
 };
 static const struct field domain[] = {
-	{ "distribution", KIND_STRING, .flags = REQUIRED, .about = "normal, uniform, integers, permutation, ...",
+	{ "distribution", KIND_STRING, .flags = REQUIRED,
+		.about = "normal, uniform, integers, permutation, ...",
 		.form = FORM_NAME },
 	{ "mean", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
 	{ "scale", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
 	{ "p", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
 	{ "value", KIND_NUMBER_OR_TEXT, .flags = NULLABLE },
 	{ "low", KIND_NUMBER_OR_TEXT, .flags = NULLABLE, .about = "a number, or an axis by name" },
-	{ "high", KIND_NUMBER_OR_TEXT, .flags = NULLABLE, .about = "a number, or an axis by name; excluded for integers" },
+	{ "high", KIND_NUMBER_OR_TEXT, .flags = NULLABLE,
+		.about = "a number, or an axis by name; excluded for integers" },
 	{ 0 }
 };
 static const struct field input[] = {
@@ -61,7 +64,8 @@ static const struct field output[] = {
 };
 static const struct field workload[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED, .form = FORM_NAME },
-	{ "role", KIND_STRING, .flags = REQUIRED, .about = "check: small and judged; profile: counted; bench: for a GPU", .choices = roles },
+	{ "role", KIND_STRING, .flags = REQUIRED,
+		.about = "check: small and judged; profile: counted; bench: for a GPU", .choices = roles },
 	{ "axes", KIND_INTEGER_MAP, .flags = REQUIRED | NOT_NEGATIVE, .about = "sizes of the variable axes" },
 	{ "held_out", KIND_BOOLEAN, .flags = 0, .about = "never shown to the agent" },
 	{ "min_memory_bytes", KIND_INTEGER, .flags = NOT_NEGATIVE, .about = "tensors together" },
@@ -91,14 +95,18 @@ static const struct field task_source[] = {
 };
 static const struct field task[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED, .about = "XXH3-128 of the contract", .form = FORM_ID },
-	{ "name", KIND_STRING, .flags = REQUIRED, .about = "stable name, by which decisions and transcripts cite the task",
+	{ "name", KIND_STRING, .flags = REQUIRED,
+		.about = "stable name, by which decisions and transcripts cite the task",
 		.form = FORM_NAME },
 	{ "op_type", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "operation family" },
 	{ "tags", KIND_STRING, .flags = ARRAY, .about = "namespace:value" },
-	{ "forms", KIND_STRING, .flags = REQUIRED | ARRAY | SOME, .about = "what a model is shown", .choices = task_forms },
+	{ "forms", KIND_STRING, .flags = REQUIRED | ARRAY | SOME,
+		.about = "what a model is shown", .choices = task_forms },
 	{ "prompt", KIND_STRING, .flags = NULLABLE, .about = "Markdown; form natural_language" },
-	{ "reference", KIND_RECORD, .flags = NULLABLE, .about = "form reference_program, or a hidden oracle", .record = "reference" },
-	{ "math_spec", KIND_RECORD, .flags = NULLABLE, .about = "form math_spec, or a hidden oracle", .record = "math_spec" },
+	{ "reference", KIND_RECORD, .flags = NULLABLE,
+		.about = "form reference_program, or a hidden oracle", .record = "reference" },
+	{ "math_spec", KIND_RECORD, .flags = NULLABLE,
+		.about = "form math_spec, or a hidden oracle", .record = "math_spec" },
 	{ "oracle", KIND_STRING, .flags = REQUIRED, .about = "the executable truth", .choices = oracles },
 	{ "axes", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "axis" },
 	{ "scalars", KIND_RECORD, .flags = ARRAY, .record = "scalar" },
@@ -106,9 +114,11 @@ static const struct field task[] = {
 	{ "outputs", KIND_RECORD, .flags = REQUIRED | ARRAY | SOME, .record = "output" },
 	{ "rtol", KIND_NUMBER, .flags = REQUIRED | NOT_NEGATIVE, .about = "relative tolerance" },
 	{ "atol", KIND_NUMBER, .flags = REQUIRED | NOT_NEGATIVE, .about = "absolute tolerance" },
-	{ "reduction", KIND_STRING, .flags = NULLABLE, .about = "length of the longest sum, an expression over axes" },
+	{ "reduction", KIND_STRING, .flags = NULLABLE,
+		.about = "length of the longest sum, an expression over axes" },
 	{ "workloads", KIND_RECORD, .flags = REQUIRED | ARRAY | SOME, .record = "workload" },
-	{ "examples", KIND_RECORD, .flags = ARRAY, .about = "worked examples, run against the oracle", .record = "example" },
+	{ "examples", KIND_RECORD, .flags = ARRAY,
+		.about = "worked examples, run against the oracle", .record = "example" },
 	{ "prototype", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "what a solution exports" },
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ "source", KIND_RECORD, .flags = REQUIRED, .record = "task_source" },
@@ -116,9 +126,12 @@ static const struct field task[] = {
 };
 static const struct field curation[] = {
 	{ "exact_hash", KIND_STRING, .flags = 0, .form = FORM_ID },
-	{ "normalised_hash", KIND_STRING, .flags = 0, .about = "of the forms without their names, blanks and comments", .form = FORM_ID },
-	{ "duplicates_dropped", KIND_INTEGER, .flags = NOT_NEGATIVE, .about = "tasks that this one stands for" },
-	{ "benchmark_check", KIND_STRING, .flags = 0, .about = "nearness to a benchmark", .choices = benchmark_checks },
+	{ "normalised_hash", KIND_STRING, .flags = 0,
+		.about = "of the forms without their names, blanks and comments", .form = FORM_ID },
+	{ "duplicates_dropped", KIND_INTEGER, .flags = NOT_NEGATIVE,
+		.about = "tasks that this one stands for" },
+	{ "benchmark_check", KIND_STRING, .flags = 0,
+		.about = "nearness to a benchmark", .choices = benchmark_checks },
 	{ "cell", KIND_STRING, .flags = NONEMPTY, .about = "op_type/dtype/forms" },
 	{ "rank", KIND_INTEGER, .flags = POSITIVE, .about = "1 is chosen first" },
 	{ "selected", KIND_BOOLEAN, .flags = 0 },
@@ -126,7 +139,8 @@ static const struct field curation[] = {
 };
 static const struct field review[] = {
 	{ "status", KIND_STRING, .flags = REQUIRED, .choices = review_statuses },
-	{ "shown_sha256", KIND_STRING, .flags = NULLABLE, .about = "of all that was shown", .form = FORM_SHA256 },
+	{ "shown_sha256", KIND_STRING, .flags = NULLABLE,
+		.about = "of all that was shown", .form = FORM_SHA256 },
 	{ "actor", KIND_STRING, .flags = NULLABLE },
 	{ "actor_kind", KIND_STRING, .flags = NULLABLE, .choices = actor_kinds },
 	{ "mode", KIND_STRING, .flags = NULLABLE, .choices = review_modes },
@@ -135,7 +149,8 @@ static const struct field review[] = {
 	{ 0 }
 };
 static const struct field origin[] = {
-	{ "kind", KIND_STRING, .flags = REQUIRED, .about = "authored for this project, or sampled from a model", .choices = origins },
+	{ "kind", KIND_STRING, .flags = REQUIRED,
+		.about = "authored for this project, or sampled from a model", .choices = origins },
 	{ "author", KIND_STRING, .flags = NULLABLE },
 	{ "model", KIND_STRING, .flags = NULLABLE },
 	{ "policy_sha256", KIND_STRING, .flags = NULLABLE, .form = FORM_SHA256 },
@@ -146,7 +161,8 @@ static const struct field solution[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED, .about = "of the task and the source", .form = FORM_ID },
 	{ "task_id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
 	{ "phase", KIND_STRING, .flags = REQUIRED, .choices = phases },
-	{ "parent_id", KIND_STRING, .flags = NULLABLE, .about = "the solution that this one changes", .form = FORM_ID },
+	{ "parent_id", KIND_STRING, .flags = NULLABLE,
+		.about = "the solution that this one changes", .form = FORM_ID },
 	{ "branch", KIND_STRING, .flags = NULLABLE },
 	{ "source", KIND_STRING, .flags = REQUIRED, .about = "one .cu file" },
 	{ "source_sha256", KIND_STRING, .flags = REQUIRED, .form = FORM_SHA256 },
@@ -161,38 +177,48 @@ static const struct field mismatch[] = {
 	{ 0 }
 };
 static const struct field finding[] = {
-	{ "check", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "memcheck, initcheck, synccheck, racecheck" },
-	{ "kind", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "out_of_bounds, misaligned, use_after_free, uninitialised_read, ..." },
+	{ "check", KIND_STRING, .flags = REQUIRED | NONEMPTY,
+		.about = "memcheck, initcheck, synccheck, racecheck" },
+	{ "kind", KIND_STRING, .flags = REQUIRED | NONEMPTY,
+		.about = "out_of_bounds, misaligned, use_after_free, uninitialised_read, ..." },
 	{ "kernel", KIND_STRING, .flags = NULLABLE },
 	{ "file", KIND_STRING, .flags = NULLABLE },
 	{ "line", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
 	{ "block", KIND_INTEGER, .flags = ARRAY | NULLABLE, .about = "x, y, z" },
 	{ "thread", KIND_INTEGER, .flags = ARRAY | NULLABLE, .about = "x, y, z" },
+	{ "space", KIND_STRING, .flags = NULLABLE, .about = "global, shared, local, ..." },
 	{ "buffer", KIND_STRING, .flags = NULLABLE },
 	{ "offset_bytes", KIND_INTEGER, .flags = NULLABLE },
 	{ "size_bytes", KIND_INTEGER, .flags = NULLABLE },
+	{ "lanes", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE, .about = "how many did the same" },
 	{ "message", KIND_STRING, .flags = NULLABLE },
 	{ 0 }
 };
 static const struct field evaluation[] = {
-	{ "id", KIND_STRING, .flags = REQUIRED, .about = "of solution, workload, trial, target and protocol", .form = FORM_ID },
+	{ "id", KIND_STRING, .flags = REQUIRED,
+		.about = "of solution, workload, trial, target and protocol", .form = FORM_ID },
 	{ "solution_id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
-	{ "workload", KIND_STRING, .flags = REQUIRED | NONEMPTY },
-	{ "role", KIND_STRING, .flags = 0, .choices = roles },
+	{ "workload", KIND_STRING, .flags = NULLABLE, .about = "none where the build already failed" },
+	{ "role", KIND_STRING, .flags = NULLABLE, .choices = roles },
 	{ "held_out", KIND_BOOLEAN, .flags = 0 },
 	{ "trial", KIND_INTEGER, .flags = NOT_NEGATIVE },
 	{ "target", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "ptx-sm_90: the PTX machine" },
 	{ "protocol", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "VERDICT_PROTOCOL" },
 	{ "status", KIND_STRING, .flags = REQUIRED, .choices = statuses },
 	{ "reason", KIND_STRING, .flags = NULLABLE, .about = "one line" },
-	{ "max_absolute_error", KIND_NUMBER_OR_TEXT, .flags = NULLABLE, .about = "three digits" },
-	{ "max_relative_error", KIND_NUMBER_OR_TEXT, .flags = NULLABLE, .about = "three digits" },
+	{ "max_absolute_error", KIND_NUMBER, .flags = NULLABLE,
+		.about = "three digits; absent where it is not finite" },
+	{ "max_relative_error", KIND_NUMBER, .flags = NULLABLE,
+		.about = "three digits; absent where it is not finite" },
 	{ "mismatched_elements", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
+	{ "compared_elements", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
 	{ "first_mismatch", KIND_RECORD, .flags = NULLABLE, .record = "mismatch" },
 	{ "findings", KIND_RECORD, .flags = ARRAY | NULLABLE, .record = "finding" },
-	{ "counters", KIND_INTEGER_MAP, .flags = NOT_NEGATIVE | NULLABLE, .about = "counted by the PTX machine" },
+	{ "counters", KIND_INTEGER_MAP, .flags = NOT_NEGATIVE | NULLABLE,
+		.about = "counted by the PTX machine" },
 	{ "cost", KIND_NUMBER, .flags = NOT_NEGATIVE | NULLABLE, .about = "weighted sum of counters; no time" },
 	{ "compile_log", KIND_STRING, .flags = NULLABLE, .about = "head and tail, 4 KB" },
+	{ "printed", KIND_STRING, .flags = NULLABLE, .about = "by device code" },
 	{ "final", KIND_BOOLEAN, .flags = 0, .about = "given by the independent verdict" },
 	{ 0 }
 };
@@ -217,11 +243,13 @@ static const struct field message[] = {
 	{ 0 }
 };
 static const struct field turn[] = {
-	{ "message_index", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "among the trajectory's own messages" },
+	{ "message_index", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE,
+		.about = "among the trajectory's own messages" },
 	{ "solution_id", KIND_STRING, .flags = NULLABLE, .form = FORM_ID },
 	{ "status", KIND_STRING, .flags = NULLABLE, .about = "evaluation status of what the turn did" },
 	{ "reward", KIND_NUMBER, .flags = NULLABLE },
-	{ "outcome", KIND_STRING, .flags = NULLABLE, .about = "passed, improved, unchanged, regressed, failed" },
+	{ "outcome", KIND_STRING, .flags = NULLABLE,
+		.about = "passed, improved, unchanged, regressed, failed" },
 	{ "tool", KIND_STRING, .flags = NULLABLE },
 	{ "metrics", KIND_MAP, .flags = NULLABLE, .about = "tokens and money, where a model was asked" },
 	{ "staged_error", KIND_STRING, .flags = NULLABLE, .about = "the fault that was put in on purpose" },
@@ -232,20 +260,25 @@ static const struct field trajectory[] = {
 	{ "task_id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
 	{ "phase", KIND_STRING, .flags = REQUIRED, .choices = phases },
 	{ "branch", KIND_STRING, .flags = NULLABLE },
-	{ "parent_id", KIND_STRING, .flags = NULLABLE, .about = "the trajectory that this one continues", .form = FORM_ID },
+	{ "parent_id", KIND_STRING, .flags = NULLABLE,
+		.about = "the trajectory that this one continues", .form = FORM_ID },
 	{ "sample", KIND_INTEGER, .flags = NOT_NEGATIVE },
 	{ "prompt_sha256", KIND_STRING, .flags = NULLABLE, .about = "of the messages that opened it",
 		.form = FORM_SHA256 },
 	{ "origin", KIND_RECORD, .flags = REQUIRED, .record = "origin" },
-	{ "messages", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "new ones only; the parent's come before", .record = "message" },
+	{ "messages", KIND_RECORD, .flags = REQUIRED | ARRAY,
+		.about = "new ones only; the parent's come before", .record = "message" },
 	{ "tools", KIND_STRING, .flags = ARRAY, .about = "names of the tools offered" },
 	{ "turns", KIND_RECORD, .flags = ARRAY, .record = "turn" },
-	{ "solution_id", KIND_STRING, .flags = NULLABLE, .about = "the solution that it ended with", .form = FORM_ID },
-	{ "stale", KIND_BOOLEAN, .flags = REQUIRED, .about = "the replay met another verdict than the one it answers" },
+	{ "solution_id", KIND_STRING, .flags = NULLABLE,
+		.about = "the solution that it ended with", .form = FORM_ID },
+	{ "stale", KIND_BOOLEAN, .flags = REQUIRED,
+		.about = "the replay met another verdict than the one it answers" },
 	{ "stale_reason", KIND_STRING, .flags = NULLABLE },
 	{ "final_metrics", KIND_MAP, .flags = NULLABLE, .about = "tokens and money of the whole" },
 	{ "guidance", KIND_ANYTHING, .flags = ARRAY, .about = "texts that were shown" },
-	{ "exit_status", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "submitted, turn_limit, no_answer" },
+	{ "exit_status", KIND_STRING, .flags = REQUIRED | NONEMPTY,
+		.about = "submitted, turn_limit, no_answer" },
 	{ 0 }
 };
 static const struct field case_fields[] = {
@@ -254,8 +287,10 @@ static const struct field case_fields[] = {
 	{ "curation", KIND_RECORD, .flags = 0, .about = "dedupe, diversify", .record = "curation" },
 	{ "review", KIND_RECORD, .flags = 0, .about = "review", .record = "review" },
 	{ "solutions", KIND_RECORD, .flags = ARRAY, .about = "solve, repair, optimize", .record = "solution" },
-	{ "evaluations", KIND_RECORD, .flags = ARRAY, .about = "solve, repair, optimize, verify", .record = "evaluation" },
-	{ "trajectories", KIND_RECORD, .flags = ARRAY, .about = "solve, repair, optimize", .record = "trajectory" },
+	{ "evaluations", KIND_RECORD, .flags = ARRAY,
+		.about = "solve, repair, optimize, verify", .record = "evaluation" },
+	{ "trajectories", KIND_RECORD, .flags = ARRAY,
+		.about = "solve, repair, optimize", .record = "trajectory" },
 	{ 0 }
 };
 
@@ -269,7 +304,8 @@ static const struct field named_size[] = {
 static const struct field row_workload[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED },
 	{ "role", KIND_STRING, .flags = REQUIRED, .choices = roles },
-	{ "axes", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "a list, since names differ by task", .record = "named_size" },
+	{ "axes", KIND_RECORD, .flags = REQUIRED | ARRAY,
+		.about = "a list, since names differ by task", .record = "named_size" },
 	{ "held_out", KIND_BOOLEAN, .flags = REQUIRED },
 	{ "min_memory_bytes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ 0 }
@@ -313,12 +349,15 @@ static const struct field tasks_row[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ "op_type", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ "tags", KIND_STRING, .flags = REQUIRED | ARRAY },
-	{ "forms", KIND_STRING, .flags = REQUIRED | ARRAY | SOME, .about = "what a model is shown", .choices = task_forms },
+	{ "forms", KIND_STRING, .flags = REQUIRED | ARRAY | SOME,
+		.about = "what a model is shown", .choices = task_forms },
 	{ "oracle", KIND_STRING, .flags = REQUIRED, .choices = oracles },
 	{ "prompt", KIND_STRING, .flags = REQUIRED | NULLABLE },
-	{ "reference", KIND_RECORD, .flags = REQUIRED | NULLABLE, .about = "shown if forms says so; else the hidden oracle",
+	{ "reference", KIND_RECORD, .flags = REQUIRED | NULLABLE,
+		.about = "shown if forms says so; else the hidden oracle",
 		.record = "reference" },
-	{ "math_spec", KIND_RECORD, .flags = REQUIRED | NULLABLE, .about = "shown if forms says so; else the hidden oracle",
+	{ "math_spec", KIND_RECORD, .flags = REQUIRED | NULLABLE,
+		.about = "shown if forms says so; else the hidden oracle",
 		.record = "math_spec" },
 	{ "axes", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "axis" },
 	{ "scalars", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "scalar" },
@@ -332,9 +371,11 @@ static const struct field tasks_row[] = {
 	{ "prototype", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ "curation", KIND_RECORD, .flags = REQUIRED, .record = "row_curation" },
 	{ "review", KIND_RECORD, .flags = REQUIRED, .record = "row_review" },
-	{ "resolved", KIND_BOOLEAN, .flags = REQUIRED, .about = "its final solution passed every final evaluation" },
+	{ "resolved", KIND_BOOLEAN, .flags = REQUIRED,
+		.about = "its final solution passed every final evaluation" },
 	{ "final_solution_id", KIND_STRING, .flags = REQUIRED | NULLABLE, .form = FORM_ID },
-	{ "final_status", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "first final status that is not PASSED, or PASSED",
+	{ "final_status", KIND_STRING, .flags = REQUIRED | NULLABLE,
+		.about = "first final status that is not PASSED, or PASSED",
 		.choices = statuses },
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ "source", KIND_RECORD, .flags = REQUIRED, .record = "task_source" },
@@ -354,15 +395,17 @@ static const struct field row_finding[] = {
 	{ "line", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "block", KIND_INTEGER, .flags = REQUIRED | ARRAY },
 	{ "thread", KIND_INTEGER, .flags = REQUIRED | ARRAY },
+	{ "space", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "buffer", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "offset_bytes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "size_bytes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
+	{ "lanes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "message", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
 };
 static const struct field row_evaluation[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
-	{ "workload", KIND_STRING, .flags = REQUIRED },
+	{ "workload", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "role", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "held_out", KIND_BOOLEAN, .flags = REQUIRED },
 	{ "trial", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
@@ -371,12 +414,16 @@ static const struct field row_evaluation[] = {
 	{ "final", KIND_BOOLEAN, .flags = REQUIRED },
 	{ "status", KIND_STRING, .flags = REQUIRED, .choices = statuses },
 	{ "reason", KIND_STRING, .flags = REQUIRED | NULLABLE },
-	{ "max_absolute_error", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "as text, which has nan and inf" },
-	{ "max_relative_error", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "as text, which has nan and inf" },
+	{ "max_absolute_error", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "null where it is not finite" },
+	{ "max_relative_error", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "null where it is not finite" },
 	{ "mismatched_elements", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
+	{ "compared_elements", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "first_mismatch", KIND_RECORD, .flags = REQUIRED | NULLABLE, .record = "row_mismatch" },
 	{ "findings", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "row_finding" },
-	{ "counters", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "counted by the PTX machine", .record = "named_size" },
+	{ "counters", KIND_RECORD, .flags = REQUIRED | ARRAY,
+		.about = "counted by the PTX machine", .record = "named_size" },
 	{ "cost", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "weighted sum of counters; no time" },
 	{ "compile_log", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
@@ -393,10 +440,12 @@ static const struct field solutions_row[] = {
 	{ "origin", KIND_RECORD, .flags = REQUIRED, .record = "row_origin" },
 	{ "source", KIND_STRING, .flags = REQUIRED },
 	{ "source_sha256", KIND_STRING, .flags = REQUIRED, .form = FORM_SHA256 },
-	{ "status", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "first status that is not PASSED, or PASSED; null: not evaluated",
+	{ "status", KIND_STRING, .flags = REQUIRED | NULLABLE,
+		.about = "first status that is not PASSED, or PASSED; null: not evaluated",
 		.choices = statuses },
 	{ "final", KIND_BOOLEAN, .flags = REQUIRED, .about = "this is what the task was answered with" },
-	{ "resolved", KIND_BOOLEAN, .flags = REQUIRED, .about = "it has final evaluations, and all of them passed" },
+	{ "resolved", KIND_BOOLEAN, .flags = REQUIRED,
+		.about = "it has final evaluations, and all of them passed" },
 	{ "cost", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "of the profile workload; no time" },
 	{ "evaluations", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "row_evaluation" },
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
@@ -424,12 +473,14 @@ static const struct field tool[] = {
 	{ 0 }
 };
 static const struct field row_turn[] = {
-	{ "message_index", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "among the row's messages" },
+	{ "message_index", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE,
+		.about = "among the row's messages" },
 	{ "phase", KIND_STRING, .flags = REQUIRED, .choices = phases },
 	{ "solution_id", KIND_STRING, .flags = REQUIRED | NULLABLE, .form = FORM_ID },
 	{ "status", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "reward", KIND_NUMBER, .flags = REQUIRED | NULLABLE },
 	{ "outcome", KIND_STRING, .flags = REQUIRED | NULLABLE },
+	{ "tool", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "staged_error", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
 };
@@ -441,17 +492,24 @@ static const struct field sft_trajectories_row[] = {
 	{ "op_type", KIND_STRING, .flags = REQUIRED },
 	{ "forms", KIND_STRING, .flags = REQUIRED | ARRAY | SOME, .choices = task_forms },
 	{ "branch", KIND_STRING, .flags = REQUIRED | NULLABLE },
-	{ "phases", KIND_STRING, .flags = REQUIRED | ARRAY | SOME, .about = "from the root on", .choices = phases },
-	{ "trajectory_ids", KIND_STRING, .flags = REQUIRED | ARRAY | SOME, .about = "from the root on", .form = FORM_ID },
+	{ "phases", KIND_STRING, .flags = REQUIRED | ARRAY | SOME,
+		.about = "from the root on", .choices = phases },
+	{ "trajectory_ids", KIND_STRING, .flags = REQUIRED | ARRAY | SOME,
+		.about = "from the root on", .form = FORM_ID },
 	{ "messages", KIND_RECORD, .flags = REQUIRED | ARRAY | SOME, .record = "row_message" },
 	{ "tools", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "tool" },
 	{ "turns", KIND_RECORD, .flags = REQUIRED | ARRAY, .record = "row_turn" },
 	{ "solution_id", KIND_STRING, .flags = REQUIRED | NULLABLE, .form = FORM_ID },
-	{ "resolved", KIND_BOOLEAN, .flags = REQUIRED, .about = "the solution has final evaluations, and all of them passed" },
-	{ "final_status", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "null: not put to the final verdict", .choices = statuses },
-	{ "status", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "on the workloads that the agent saw", .choices = statuses },
-	{ "cost", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "of the solution, on the profile workload; no time" },
-	{ "cost_ratio", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "cost over that of the task's first passing solution" },
+	{ "resolved", KIND_BOOLEAN, .flags = REQUIRED,
+		.about = "the solution has final evaluations, and all of them passed" },
+	{ "final_status", KIND_STRING, .flags = REQUIRED | NULLABLE,
+		.about = "null: not put to the final verdict", .choices = statuses },
+	{ "status", KIND_STRING, .flags = REQUIRED | NULLABLE,
+		.about = "on the workloads that the agent saw", .choices = statuses },
+	{ "cost", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "of the solution, on the profile workload; no time" },
+	{ "cost_ratio", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "cost over that of the task's first passing solution" },
 	{ "exit_status", KIND_STRING, .flags = REQUIRED },
 	{ "origin", KIND_RECORD, .flags = REQUIRED, .record = "row_origin" },
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
@@ -486,7 +544,8 @@ static const struct field manifest_file[] = {
 	{ 0 }
 };
 static const struct field protocols[] = {
-	{ "verdict", KIND_INTEGER, .flags = REQUIRED | ARRAY | NOT_NEGATIVE, .about = "VERDICT_PROTOCOL of every evaluation in the release" },
+	{ "verdict", KIND_INTEGER, .flags = REQUIRED | ARRAY | NOT_NEGATIVE,
+		.about = "VERDICT_PROTOCOL of every evaluation in the release" },
 	{ 0 }
 };
 static const struct field manifest[] = {
@@ -494,7 +553,8 @@ static const struct field manifest[] = {
 	{ "seed", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE },
 	{ "protocols", KIND_RECORD, .flags = REQUIRED, .record = "protocols" },
 	{ "counts", KIND_INTEGER_MAP, .flags = REQUIRED | NOT_NEGATIVE },
-	{ "content_sha256", KIND_STRING, .flags = REQUIRED, .about = "of path and content_sha256 of all files, in order",
+	{ "content_sha256", KIND_STRING, .flags = REQUIRED,
+		.about = "of path and content_sha256 of all files, in order",
 		.form = FORM_SHA256 },
 	{ "files", KIND_RECORD, .flags = REQUIRED | ARRAY | SOME, .record = "manifest_file" },
 	{ 0 }
@@ -504,7 +564,8 @@ static const struct field build[] = {
 	{ "time", KIND_STRING, .flags = REQUIRED, .form = FORM_TIME },
 	{ "versions", KIND_MAP, .flags = REQUIRED, .about = "programs and libraries, by name" },
 	{ "command", KIND_STRING, .flags = REQUIRED },
-	{ "commands", KIND_STRING, .flags = ARRAY, .about = "of the stages before" },
+	{ "stages", KIND_RECORD, .flags = ARRAY,
+		.about = "what --stats of the stages before wrote", .record = "stats" },
 	{ 0 }
 };
 static const struct field reject[] = {
