@@ -1,40 +1,43 @@
-// Causal depthwise convolution with SiLU: each thread walks through 16 consecutive steps of a row and keeps the
-// last seven samples in registers, so that each sample is loaded about once.
+// Causal depthwise convolution with SiLU: the block stages its stretch of the row and the six samples before it
+// in shared memory, so that x is read from global memory once.
 #include <stdint.h>
 
-#define THREADS 128
-#define RUN 16
+#define THREADS 256
 #define TAPS 4
+#define STEP 2
+#define REACH ((TAPS - 1) * STEP)
 
 __global__ void causal_conv(const float *x, const float *w, const float *bias, float *y,
 	int64_t rows, int64_t C, int64_t T)
 {
-	int64_t first = ((int64_t)blockIdx.x * THREADS + threadIdx.x) * RUN;
+	__shared__ float stretch[THREADS + REACH];
+	int64_t first = (int64_t)blockIdx.x * THREADS, t = first + threadIdx.x;
 
-	if (first >= T)
-		return;
 	for (int64_t row = blockIdx.y; row < rows; row += gridDim.y) {
-		const float *in = x + row * T, *tap = w + row % C * TAPS;
-		float window[7], offset = bias[row % C];
+		int64_t c = row % C;
+		float4 tap = ((const float4 *)w)[c];
 
-		for (int i = 0; i < 6; i++)
-			window[i] = first - 6 + i >= 0 ? in[first - 6 + i] : 0.0f;
-		for (int64_t t = first; t < first + RUN && t < T; t++) {
-			window[6] = in[t];
-			float z = offset + tap[0] * window[0] + tap[1] * window[2] + tap[2] * window[4] + tap[3] * window[6];
+		for (int i = threadIdx.x; i < THREADS + REACH; i += THREADS) {
+			int64_t at = first + i - REACH;
 
-			y[row * T + t] = z / (1.0f + expf(-z));
-			for (int i = 0; i < 6; i++)
-				window[i] = window[i + 1];
+			stretch[i] = at >= 0 && at < T ? x[row * T + at] : 0.0f;
 		}
+		__syncthreads();
+		if (t < T) {
+			const float *s = stretch + threadIdx.x;
+			float z = bias[c] + tap.x * s[0] + tap.y * s[STEP] + tap.z * s[2 * STEP] + tap.w * s[3 * STEP];
+
+			y[row * T + t] = __fdividef(z, 1.0f + __expf(-z));
+		}
+		__syncthreads();
 	}
 }
 
 extern "C" void solve(const float *x, const float *w, const float *bias, float *y,
 	int64_t B, int64_t C, int64_t T, cudaStream_t stream)
 {
-	int64_t rows = B * C, threads = (T + RUN - 1) / RUN;
-	dim3 grid((unsigned)((threads + THREADS - 1) / THREADS), (unsigned)(rows < 65535 ? rows : 65535));
+	int64_t rows = B * C;
+	dim3 grid((unsigned)((T + THREADS - 1) / THREADS), (unsigned)(rows < 65535 ? rows : 65535));
 
 	causal_conv<<<grid, THREADS, 0, stream>>>(x, w, bias, y, rows, C, T);
 }

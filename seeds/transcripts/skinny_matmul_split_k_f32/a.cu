@@ -10,27 +10,33 @@
 #define THREADS 128
 #define PITCH (TILE + 4)
 
-__global__ void partial_products(const float *a, const float *b, float *parts, int64_t M, int64_t N, int64_t K)
+__global__ void partial_products(const float *a, const float *b, float *parts, int M, int N, int64_t K)
 {
 	__shared__ __align__(16) float left[DEPTH][PITCH], right[DEPTH][PITCH];
 	__shared__ float partial[GROUPS][TILE * TILE];
-	int64_t i0 = (int64_t)blockIdx.z * TILE, j0 = (int64_t)blockIdx.y * TILE;
+	int i0 = blockIdx.z * TILE, j0 = blockIdx.y * TILE, rows = min(TILE, M - i0);
 	int64_t first = (int64_t)blockIdx.x * SLICE, end = first + SLICE < K ? first + SLICE : K;
 	int group = threadIdx.x / 16, row = threadIdx.x % 16 / 4 * 4, column = threadIdx.x % 4 * 4;
+	// while staging: one step and every second row of a, one column and every eighth step of b
+	int step = threadIdx.x % DEPTH, half = threadIdx.x / DEPTH;
+	int j = threadIdx.x % TILE, eighth = threadIdx.x / TILE;
+	bool in_columns = j0 + j < N;
 	float sum[4][4] = {};
 
 	for (int64_t k0 = first; k0 < end; k0 += DEPTH) {
-		for (int e = threadIdx.x; e < TILE * DEPTH; e += THREADS) {
-			int64_t i = i0 + e / DEPTH, ka = k0 + e % DEPTH;
-			int64_t kb = k0 + e / TILE, j = j0 + e % TILE;
+		int depth = end - k0 < DEPTH ? (int)(end - k0) : DEPTH;
+		const float *from = a + (i0 + half) * K + k0 + step, *under = b + (k0 + eighth) * N + j0 + j;
 
-			left[e % DEPTH][e / DEPTH] = i < M && ka < end ? a[i * K + ka] : 0.0f;
-			right[e / TILE][e % TILE] = kb < end && j < N ? b[kb * N + j] : 0.0f;
-		}
+#pragma unroll
+		for (int i = 0; i < TILE; i += 2, from += 2 * K)
+			left[step][i + half] = i + half < rows && step < depth ? *from : 0.0f;
+#pragma unroll
+		for (int k = 0; k < DEPTH; k += 8, under += 8 * N)
+			right[k + eighth][j] = in_columns && k + eighth < depth ? *under : 0.0f;
 		__syncthreads();
 #pragma unroll
-		for (int k = group; k < DEPTH; k += GROUPS) {
-			float4 p = *(const float4 *)&left[k][row], q = *(const float4 *)&right[k][column];
+		for (int k = 0; k < DEPTH; k += GROUPS) {
+			float4 p = *(const float4 *)&left[k + group][row], q = *(const float4 *)&right[k + group][column];
 			float pa[4] = { p.x, p.y, p.z, p.w }, qa[4] = { q.x, q.y, q.z, q.w };
 
 #pragma unroll
@@ -50,13 +56,13 @@ __global__ void partial_products(const float *a, const float *b, float *parts, i
 	}
 	__syncthreads();
 	for (int e = threadIdx.x; e < TILE * TILE; e += THREADS) {
-		int64_t i = i0 + e / TILE, j = j0 + e % TILE;
 		float total = 0;
 
+#pragma unroll
 		for (int g = 0; g < GROUPS; g++)
 			total += partial[g][e];
-		if (i < M && j < N)
-			parts[((int64_t)blockIdx.x * M + i) * N + j] = total;
+		if (e / TILE < rows && j0 + e % TILE < N)
+			parts[((int64_t)blockIdx.x * M + i0 + e / TILE) * N + j0 + e % TILE] = total;
 	}
 }
 
@@ -79,7 +85,7 @@ extern "C" void solve(const float *a, const float *b, float *y, int64_t M, int64
 	float *parts;
 
 	cudaMallocAsync((void **)&parts, slices * size * sizeof *parts, stream);
-	partial_products<<<grid, THREADS, 0, stream>>>(a, b, parts, M, N, K);
+	partial_products<<<grid, THREADS, 0, stream>>>(a, b, parts, (int)M, (int)N, K);
 	add_parts<<<(unsigned)((size + THREADS - 1) / THREADS), THREADS, 0, stream>>>(parts, y, slices, size);
 	cudaFreeAsync(parts, stream);
 }

@@ -1,42 +1,38 @@
-// Each row sorted by a bitonic network: one thread for an element, which stays in a register. Partners within a warp
-// swap by shuffles; only distances of 32 and more go through shared memory and barriers.
+// Each row sorted by a bitonic network in shared memory: one block for a row, one thread for each pair of a step, so
+// that no thread waits while its partner compares.
 #include <stdint.h>
 
-#define ALL 0xffffffffu
-
-__global__ void sort_row(const int32_t *x, int32_t *y, int64_t D)
+__global__ void sort_row(const int32_t *x, int32_t *y, int D, int width)
 {
 	extern __shared__ int32_t element[];
-	int i = threadIdx.x;
-	int32_t own = i < D ? x[(int64_t)blockIdx.x * D + i] : INT32_MAX;
+	const int32_t *in = x + (int64_t)blockIdx.x * D;
+	int32_t *out = y + (int64_t)blockIdx.x * D;
 
-	for (int size = 2; size <= (int)blockDim.x; size *= 2) {
-		bool ascending = (i & size) == 0;
-		int distance = size / 2;
+	for (int i = threadIdx.x; i < width; i += blockDim.x)
+		element[i] = i < D ? in[i] : INT32_MAX;
+	__syncthreads();
+	for (int size = 2; size <= width; size *= 2) {
+		for (int distance = size / 2; distance > 0; distance /= 2) {
+			// pair number t: the lower place has a 0 where distance has its bit
+			int lower = 2 * threadIdx.x - (threadIdx.x & (distance - 1)), upper = lower + distance;
+			int32_t low = element[lower], high = element[upper];
+			int32_t least = min(low, high), most = max(low, high);
+			bool ascending = (lower & size) == 0;
 
-		for (; distance >= 32; distance /= 2) {
-			element[i] = own;
+			element[lower] = ascending ? least : most;
+			element[upper] = ascending ? most : least;
 			__syncthreads();
-			int32_t other = element[i ^ distance];
-
-			own = ((i & distance) == 0) == ascending ? min(own, other) : max(own, other);
-			__syncthreads();
-		}
-		for (; distance > 0; distance /= 2) {
-			int32_t other = __shfl_xor_sync(ALL, own, distance);
-
-			own = ((i & distance) == 0) == ascending ? min(own, other) : max(own, other);
 		}
 	}
-	if (i < D)
-		y[(int64_t)blockIdx.x * D + i] = own;
+	for (int i = threadIdx.x; i < D; i += blockDim.x)
+		out[i] = element[i];
 }
 
 extern "C" void solve(const int32_t *x, int32_t *y, int64_t R, int64_t D, cudaStream_t stream)
 {
-	unsigned width = 32;
+	int width = 2;
 
 	while (width < D)
 		width *= 2;
-	sort_row<<<(unsigned)R, width, width * sizeof(int32_t), stream>>>(x, y, D);
+	sort_row<<<(unsigned)R, width / 2, width * sizeof(int32_t), stream>>>(x, y, (int)D, width);
 }
