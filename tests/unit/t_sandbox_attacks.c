@@ -10,13 +10,8 @@ static bool available;
 static int
 set_up(void **state)
 {
-	struct buf why = BUF_INIT;
-
 	(void)state;
-	available = sandbox_available(&why) == SANDBOX_NAMESPACES;
-	if (!available)
-		print_message("level namespaces is not available here: %s\n", buf_str(&why));
-	buf_release(&why);
+	available = namespaces_or_reason();
 	attack_build();
 	/* Orphans come to this process, where a test can count them. */
 	return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

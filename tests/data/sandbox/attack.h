@@ -67,6 +67,27 @@ attack_clean(void)
 	buf_release(&err);
 }
 
+/* Whether level namespaces is there. Where a plain bubblewrap call works it has to be: else a broken sandbox
+ * would only skip its own tests. */
+static bool __attribute__((unused))
+namespaces_or_reason(void)
+{
+	struct buf why = BUF_INIT;
+	bool available = sandbox_available(&why) == SANDBOX_NAMESPACES;
+	char *const argv[] = { "/usr/bin/bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "true", NULL };
+	char *const environment[] = { "PATH=/usr/bin:/bin", NULL };
+	struct spawn how = { .argv = argv, .envp = environment };
+	struct spawn_result result;
+
+	if (!available) {
+		print_message("level namespaces is not available here: %s\n", buf_str(&why));
+		if (!access(argv[0], X_OK) && !spawn_run(&how, &result, NULL) && !result.exit_status)
+			fail_msg("yet a plain bubblewrap call works");
+	}
+	buf_release(&why);
+	return available;
+}
+
 /* Prepares "/in/attacks NAME ARGUMENT"; limits and outputs are set before shot_fire. */
 static void __attribute__((unused))
 shot_load(struct shot *shot, const char *name, const char *argument)
