@@ -242,6 +242,7 @@ run_plan(struct worker *w)
 		case PLAN_EVENT_RECORD:
 		case PLAN_EVENT_WAIT:
 		case PLAN_SYNCHRONISE:
+		case PLAN_AWAIT:
 			break;	/* operations run one after the other, in recorded order */
 		}
 	}
