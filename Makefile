@@ -70,13 +70,15 @@ INTERNAL_PROGRAMS := $(foreach m,$(INTERNAL),$(call internal_name,$(m)))
 
 .PHONY: all programs
 all: programs man
-programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS)
+programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(LIBEXEC)/recorder/libcudart.so.13 \
+	$(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CPPFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) $(CFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c -o $@ $<
 
 CPPFLAGS_base := -DKM_VERSION='"$(VERSION)"'
+CPPFLAGS_recorder = $(CPPFLAGS_cuda)
 CPPFLAGS_cuda := -I$(CUDA)/include -DKM_CUDA='"$(CUDA)"'
 CFLAGS_ptx := -O3 -march=$(PTX_MARCH)
 
@@ -94,6 +96,18 @@ $(BUILD)/bin/km-$(1): $(call objects,$(wildcard stages/$(1)/*.c)) $(call archive
 endef
 LDLIBS_review := -lncursesw
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+
+# The stand-in runtime: libc only, and no symbol of ours besides its own.
+RECORDER := $(LIBEXEC)/recorder/libcudart.so.13
+RECORDER_SOURCES := $(wildcard common/cuda/recorder/*.c) common/cuda/occupancy.c
+$(RECORDER): $(call objects,$(RECORDER_SOURCES)) common/cuda/recorder/version.map
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/recorder/version.map \
+		-Wl,-z,defs -o $@ $(filter %.o,$^)
+PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
+$(LIBEXEC)/profiles/%: common/cuda/profiles/%
+	@mkdir -p $(@D)
+	cp $< $@
 
 folder_of = $(notdir $(patsubst %/,%,$(dir $(1))))
 define internal_rule

@@ -28,7 +28,7 @@ SPEC_FILES := $(shell find $(SPECS) -type f 2>/dev/null)
 TRANSCRIPT_FILES := $(if $(filter transcript,$(POLICY)),$(shell find $(TRANSCRIPTS) -type f 2>/dev/null))
 ENGINE := --store $(STORE) --device $(DEVICE) --seed $(SEED) --threads $(THREADS)
 MODEL := --policy $(POLICY) $(if $(filter transcript,$(POLICY)),--transcripts $(TRANSCRIPTS))
-RUNTIME := $(INTERNAL_PROGRAMS) $(RECORDER)
+RUNTIME := $(INTERNAL_PROGRAMS) $(RECORDER) $(PROFILES)
 
 .PHONY: dataset
 dataset: $(D)/stamp/package ## regenerate the dataset into out/release
