@@ -123,8 +123,10 @@ sampled_origin(const struct policy_file *f)
 static json_t *
 authored_origin(const struct transcript *t)
 {
-	return json_pack("{s:s,s:s,s:s}", "kind", "authored", "author",
-		t->root ? rec_json_string(t->root, "author", "") : "nobody", "policy_sha256", t->sha256);
+	if (!t->root)
+		return json_pack("{s:s,s:n,s:n}", "kind", "authored", "author", "policy_sha256");
+	return json_pack("{s:s,s:s,s:s}", "kind", "authored", "author", rec_json_string(t->root, "author", ""),
+		"policy_sha256", t->sha256);
 }
 
 struct policy_session *

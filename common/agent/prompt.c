@@ -67,7 +67,7 @@ add_forms(const struct task *t, struct buf *out)
 	const char *prompt = rec_json_string(t->json, "prompt", NULL), *latex = rec_json_string(spec, "latex", NULL);
 
 	if (shows(t, "natural_language") && prompt)
-		buf_addf(out, "%s\n", prompt);
+		buf_addf(out, "%s%s\n", prompt, *prompt && prompt[strlen(prompt) - 1] == '\n' ? "" : "\n");
 	if (shows(t, "math_spec") && t->math_spec) {
 		buf_adds(out, "## Definition\n\n");
 		if (latex && *latex)

@@ -88,7 +88,7 @@ fake_failure(json_t *e, const char *source)
 	}
 	json_object_set_new(e, "reason", json_string("1 of 8 elements differ"));
 	json_object_set_new(e, "max_absolute_error", json_real(0.5));
-	json_object_set_new(e, "max_relative_error", json_string("nan"));
+	json_object_set_new(e, "max_relative_error", json_real(2.0));
 	json_object_set_new(e, "mismatched_elements", json_integer(1));
 	json_object_set_new(e, "first_mismatch", json_pack("{s:s,s:[ii],s:f,s:s}", "output", "y", "index", 1, 2,
 		"expected", 0.25, "got", "nan"));

@@ -72,13 +72,13 @@ test_texts(void **state)
 	expect("test", "fail=COMPILE_ERROR", "status: COMPILE_ERROR\n```\nsolution.cu(12): error: expected a \";\"\n```\n"
 		"passed: one (N=1, D=1), max_absolute_error 1.25e-07\n", "{\"status\":\"COMPILE_ERROR\",\"line\":12}");
 	expect("submit", "fail=RUNTIME_ERROR line=7", "submitted\nstatus: RUNTIME_ERROR\nworkload: odd (N=3, D=33)\n"
-		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: nan\nmismatched_elements: 1\n"
+		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: 2.0\nmismatched_elements: 1\n"
 		"first_mismatch: y[1,2] expected 0.25, got nan\nfindings:\n- memcheck out_of_bounds in rows, line 7, "
 		"block (0,0,0), thread (33,0,0), buffer x at byte 128, 4 bytes wide: read past the end of x\n"
 		"passed: one (N=1, D=1), max_absolute_error 1.25e-07\n",
 		"{\"status\":\"RUNTIME_ERROR\",\"workload\":\"odd\",\"check\":\"memcheck\",\"kind\":\"out_of_bounds\",\"line\":7}");
 	expect("test", "fail=INCORRECT_NUMERICAL", "status: INCORRECT_NUMERICAL\nworkload: odd (N=3, D=33)\n"
-		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: nan\nmismatched_elements: 1\n"
+		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: 2.0\nmismatched_elements: 1\n"
 		"first_mismatch: y[1,2] expected 0.25, got nan\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n",
 		"{\"status\":\"INCORRECT_NUMERICAL\",\"workload\":\"odd\"}");
 }
