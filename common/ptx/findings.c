@@ -1,0 +1,242 @@
+/* In: a fault at an instruction, seen by a lane. Out: a list of findings, one for each (kind, place), with the
+ * source line that .loc gave, the thread, the buffer and a sentence; repetitions only count. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/die.h"
+#include "ptx/machine.h"
+
+struct findings {
+	struct ptx_finding *list;
+	size_t count, max;
+	uint64_t dropped;
+	struct arena arena;
+};
+
+struct findings *
+findings_new(size_t max)
+{
+	struct findings *f = xcalloc(1, sizeof *f);
+	f->max = max;
+	f->list = xcalloc(max, sizeof *f->list);
+	return f;
+}
+
+void
+findings_free(struct findings *f)
+{
+	if (!f)
+		return;
+	arena_release(&f->arena);
+	free(f->list);
+	free(f);
+}
+
+void
+findings_reset(struct findings *f)
+{
+	arena_reset(&f->arena);
+	f->count = 0;
+	f->dropped = 0;
+}
+
+size_t
+findings_count(const struct findings *f)
+{
+	return f->count;
+}
+
+const struct ptx_finding *
+findings_at(const struct findings *f, size_t index)
+{
+	return index < f->count ? &f->list[index] : NULL;
+}
+
+uint64_t
+findings_dropped(const struct findings *f)
+{
+	return f->dropped;
+}
+
+const char *
+findings_last_message(const struct findings *f)
+{
+	return f->count ? f->list[f->count - 1].message : "";
+}
+
+/* The buffer that an address belongs to or lies near. */
+static const struct buffer *
+near_buffer(const struct machine_core *core, uint64_t address)
+{
+	const struct buffer *best = NULL;
+	uint64_t best_distance = 1ull << 30;
+	for (uint32_t k = 0; k < core->n_buffers; k++) {
+		const struct buffer *b = &core->buffers[k];
+		uint64_t end = b->address + b->size;
+		uint64_t distance = address < b->address ? b->address - address : address >= end ? address - end : 0;
+		if (distance < best_distance) {
+			best_distance = distance;
+			best = b;
+		}
+	}
+	return best;
+}
+
+static const struct shared_place *
+shared_variable(const struct image *im, uint64_t offset)
+{
+	const struct shared_place *best = NULL;
+	for (uint32_t k = 0; k < im->n_shared; k++)
+		if (im->shared[k].offset <= offset && (!best || im->shared[k].offset >= best->offset))
+			best = &im->shared[k];
+	return best;
+}
+
+static void
+name_memory(struct findings *fs, const struct machine_core *core, struct ptx_finding *f)
+{
+	if (f->space == PTX_SPACE_SHARED) {
+		const struct shared_place *p = shared_variable(core->image, f->address);
+		f->offset_bytes = (int64_t)f->address;
+		if (p) {
+			f->buffer = arena_strndup(&fs->arena, p->variable->name.at, p->variable->name.length);
+			f->offset_bytes -= p->offset;
+		}
+	} else if (f->space == PTX_SPACE_GLOBAL || f->space == PTX_SPACE_CONST) {
+		const struct buffer *b = near_buffer(core, f->address);
+		if (b) {
+			f->buffer = arena_strdup(&fs->arena, b->name);
+			f->offset_bytes = (int64_t)(f->address - b->address);
+		}
+	} else {
+		f->offset_bytes = (int64_t)f->address;
+	}
+}
+
+static const char *
+file_name(const struct machine_core *core, uint32_t index)
+{
+	return index < core->module->n_files ? core->module->files[index] : NULL;
+}
+
+static void
+name_place(struct findings *fs, const struct machine_core *core, const struct insn *i, struct ptx_finding *f)
+{
+	const struct source *s = &core->image->sources[i - core->code];
+	const char *file = s->location.line ? file_name(core, s->location.file) : NULL;
+	f->ptx_line = s->line;
+	f->line = s->location.line;
+	f->file = file ? arena_strdup(&fs->arena, file) : NULL;
+	if (s->location.inlined_line) {
+		file = file_name(core, s->location.inlined_file);
+		f->inlined_file = file ? arena_strdup(&fs->arena, file) : NULL;
+		f->inlined_line = s->location.inlined_line;
+	}
+}
+
+static void
+name_thread(const struct warp *w, uint32_t lane, struct ptx_finding *f)
+{
+	const struct block *b = w->block;
+	uint32_t t = w->number * LANES + lane;
+	memcpy(f->block, b->index, sizeof f->block);
+	f->thread[0] = t % b->dim[0];
+	f->thread[1] = t / b->dim[0] % b->dim[1];
+	f->thread[2] = t / b->dim[0] / b->dim[1];
+}
+
+static void
+write_message(struct findings *fs, const struct machine_core *core, const struct insn *i, struct ptx_finding *f,
+	const struct buf *what)
+{
+	struct buf m = BUF_INIT;
+	const struct source *s = &core->image->sources[i - core->code];
+	buf_addf(&m, "%s", buf_str(what));
+	buf_addf(&m, ", in block (%u,%u,%u) thread (%u,%u,%u) of kernel %s", f->block[0], f->block[1], f->block[2],
+		f->thread[0], f->thread[1], f->thread[2], f->kernel);
+	if (f->file)
+		buf_addf(&m, " at %s:%u", f->file, f->line);
+	if (f->inlined_line && f->inlined_file)
+		buf_addf(&m, ", inlined at %s:%u", f->inlined_file, f->inlined_line);
+	buf_addf(&m, " (%.*s, line %u of the PTX).", (int)(s->opcode.length > 60 ? 60 : s->opcode.length), s->opcode.at, s->line);
+	f->message = arena_strndup(&fs->arena, m.data, m.len);
+	buf_release(&m);
+}
+
+void
+report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
+{
+	struct machine_core *core = w->core;
+	struct findings *fs = core->findings;
+	uint32_t line = core->image->sources[i - core->code].line;
+	const struct ptx_kernel *kernel = &core->image->kernel->public;
+	for (size_t k = 0; k < fs->count; k++)
+		if (fs->list[k].kind == place->kind && fs->list[k].ptx_line == line && !strcmp(fs->list[k].kernel, kernel->name)) {
+			fs->list[k].count++;
+			return;
+		}
+	if (fs->count == fs->max) {
+		fs->dropped++;
+		return;
+	}
+	struct ptx_finding *f = &fs->list[fs->count];
+	memset(f, 0, sizeof *f);
+	f->check = place->check;
+	f->kind = place->kind;
+	f->space = place->space;
+	f->address = place->address;
+	f->size_bytes = place->size;
+	f->count = 1;
+	f->kernel = arena_strdup(&fs->arena, kernel->name);
+	name_thread(w, place->lane, f);
+	name_place(fs, core, i, f);
+	if (place->size)
+		name_memory(fs, core, f);
+	struct buf what = BUF_INIT;
+	va_list args;
+	va_start(args, format);
+	buf_vaddf(&what, format, args);
+	va_end(args);
+	if (f->buffer)
+		buf_addf(&what, " (byte %lld of %s)", (long long)f->offset_bytes, f->buffer);
+	write_message(fs, core, i, f, &what);
+	buf_release(&what);
+	fs->count++;
+}
+
+/* ---- names */
+
+const char *
+ptx_check_name(enum ptx_check check)
+{
+	static const char *const names[] = { "memcheck", "initcheck", "synccheck" };
+	return names[check];
+}
+
+const char *
+ptx_kind_name(enum ptx_kind kind)
+{
+	static const char *const names[PTX_N_KINDS] = {
+		[PTX_OUT_OF_BOUNDS] = "out_of_bounds", [PTX_MISALIGNED] = "misaligned", [PTX_USE_AFTER_FREE] = "use_after_free",
+		[PTX_NO_MEMORY] = "no_memory", [PTX_READ_ONLY_WRITE] = "read_only_write",
+		[PTX_STACK_OVERFLOW] = "stack_overflow", [PTX_BAD_CALL] = "bad_call",
+		[PTX_UNINITIALISED_READ] = "uninitialised_read", [PTX_DIVERGENT_BARRIER] = "divergent_barrier",
+		[PTX_BARRIER_MISMATCH] = "barrier_mismatch", [PTX_EXITED_LANES_IN_MASK] = "exited_lanes_in_mask",
+		[PTX_LANE_NOT_IN_MASK] = "lane_not_in_mask", [PTX_TRAP] = "trap", [PTX_ASSERT] = "assert", [PTX_STUCK] = "deadlock",
+	};
+	return names[kind];
+}
+
+const char *
+ptx_space_name(enum ptx_space space)
+{
+	static const char *const names[] = { "generic", "global", "shared", "local", "const", "param" };
+	return names[space];
+}
+
+const char *
+ptx_status_name(enum ptx_status status)
+{
+	static const char *const names[] = { "OK", "FAULT", "BUDGET", "UNSUPPORTED", "DEADLOCK", "REFUSED" };
+	return names[status];
+}

@@ -1,0 +1,308 @@
+/* Inside the PTX machine: decoded instructions, warps, memory. Not for other folders.
+ *
+ * A register is an array of 32 values, one for each lane, in the frame of its warp; a predicate is a mask of
+ * 32 bits. Instructions hold byte offsets into the frame. A handler executes one instruction for the lanes in
+ * `mask`. Arithmetic may also compute the lanes of `wide`, which is all 32 whenever the lanes outside of mask
+ * have exited or never existed: then the whole array is written without looking at a mask. */
+#ifndef PTX_MACHINE_H
+#define PTX_MACHINE_H
+
+#include <setjmp.h>
+
+#include "ptx/module.h"
+
+#define FULL 0xffffffffu
+enum { LANES = 32, MAX_WARPS = 32, N_BARRIERS = 16 };
+#define NO_REG 0xffffffffu
+
+/* Generic addresses of the two windows; nothing is mapped there, and buffers may not be. */
+#define SHARED_WINDOW 0x010000000000ull
+#define LOCAL_WINDOW 0x020000000000ull
+#define PARAM_WINDOW 0x030000000000ull
+#define CODE_WINDOW 0x040000000000ull		/* function addresses: + 16 * (1 + function) */
+#define WINDOW_BYTES 0x01000000ull
+
+struct insn;
+struct warp;
+typedef void handler(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide);
+/* Bit l of the result: the comparison of elements l of two arrays of 32 values. */
+typedef uint32_t compare_function(const void *a, const void *b);
+
+enum insn_kind {
+	K_RUN,				/* run(), next */
+	K_JOIN,				/* a block falls into the next one: other lanes may wait there */
+	K_BRANCH, K_BRANCH_TABLE, K_CALL, K_CALL_POINTER, K_RETURN, K_EXIT,
+	K_BARRIER, K_BARRIER_ARRIVE,
+	K_COLLECTIVE			/* waits for the lanes of the mask in register e, then run() */
+};
+
+struct insn {
+	handler *run;
+	handler *inner;			/* behind a wrapper, NULL when there is none */
+	uint32_t d, a, b, c, e;		/* frame offsets; NO_REG when absent */
+	uint32_t guard;			/* offset of a predicate, NO_REG for none */
+	int64_t imm;
+	uint32_t target;		/* instruction index; memory instructions: pattern index */
+	uint8_t kind, guard_negated, n, flag;
+	uint8_t size, space, sub, mode;
+	uint16_t buffer_hint, negated;
+	union {
+		uint32_t *list;		/* offsets of more registers */
+		handler *inner;		/* behind a wrapper */
+		struct call_site *call;
+		const struct mma_shape *mma;
+	};
+};
+
+/* The addresses of the lanes of one memory instruction relative to the first, as of its last execution:
+ * most instructions repeat them, and then bounds, sectors and bank conflicts are known. */
+enum shape { SHAPE_NONE, SHAPE_CONTIGUOUS, SHAPE_UNIFORM, SHAPE_CHUNKS, SHAPE_GENERAL };
+
+struct pattern {
+	int32_t relative[LANES] __attribute__((aligned(64)));
+	uint32_t mask;
+	int32_t low, high;		/* least and greatest of relative */
+	uint8_t shape, aligned;
+	uint8_t chunk_uniform;		/* SHAPE_CHUNKS: bit c: chunk c of 8 lanes is uniform, else contiguous */
+	uint32_t hint;			/* buffer index of last time */
+	uint8_t sectors[32];		/* by first address modulo 32; 0 is unknown */
+	uint8_t passes[4];		/* shared passes by first address modulo 4; 0 is unknown */
+};
+
+struct source {				/* parallel to the code */
+	uint32_t line;
+	struct location location;
+	struct slice opcode;
+	const struct function *function;
+};
+
+struct call_argument {
+	uint32_t from, to, bytes;	/* offsets in the areas of caller and callee */
+};
+
+struct call_site {
+	uint32_t callee;		/* index in image->functions; unused for pointers */
+	uint32_t caller;
+	uint32_t n_arguments, n_returns;
+	struct call_argument *arguments, *returns;
+};
+
+struct image_function {
+	const struct function *function;
+	uint32_t entry, end;		/* code indices */
+	uint32_t frame, frame_bytes;	/* its registers within the warp's frame */
+	uint32_t area;			/* frame offset of its call parameters: lane l at area + l * area_bytes */
+	uint32_t area_bytes;
+	uint32_t local_pointer;		/* frame offset of the register that holds where its locals start */
+	uint32_t local_bytes;
+	bool recursive;
+	uint32_t class_offset[5], class_slots[5];	/* predicates, then registers of 2, 4, 8 and 16 bytes */
+};
+
+struct constant {
+	uint64_t bits;
+	uint32_t bytes, offset;
+	enum special special;		/* SR_NONE: a constant */
+	bool predicate;
+};
+
+struct shared_place {
+	const struct variable *variable;
+	uint32_t offset;
+};
+
+/* A kernel with all it calls, decoded. Functions stand before their callers in the code, so that the lane
+ * furthest down the call chain has the lowest instruction index. */
+struct image {
+	struct arena arena;
+	const struct function *kernel;
+	struct insn *code;
+	struct source *sources;
+	uint32_t n_code, entry;
+	struct image_function *functions;
+	uint32_t n_functions;
+	struct constant *constants;
+	uint32_t n_constants;
+	struct pattern *patterns;
+	uint32_t n_patterns;
+	struct shared_place *shared;
+	uint32_t n_shared, shared_bytes;	/* static */
+	uint32_t local_bytes;			/* of a thread, calls included */
+	uint32_t frame_bytes;
+	bool recursive;
+};
+
+struct barrier {
+	uint32_t warps;				/* that have arrived with all their lanes */
+	uint32_t expected_warps;		/* 0: all warps that are alive */
+	uint32_t arrived[MAX_WARPS];		/* lanes, of warps not yet counted */
+	uint32_t waiting[MAX_WARPS];		/* lanes to wake */
+	uint32_t first_pc;			/* instruction of the first arrival, NO_REG */
+	uint32_t ones, lanes;			/* for bar.red: predicates that were true, of how many */
+};
+
+struct warp {
+	char *frame;
+	struct block *block;
+	struct machine_core *core;
+	uint32_t key[LANES] __attribute__((aligned(64)));	/* where a lane that is not running stands: depth and index */
+	uint32_t started, alive;		/* lanes that exist; that have not exited */
+	uint32_t runnable;			/* alive and not waiting */
+	uint32_t parked;			/* waiting in a collective; in runnable too */
+	uint32_t at_barrier;
+	uint32_t deferred;			/* had their turn; others go first */
+	uint32_t carry;				/* condition code, a bit for each lane */
+	uint32_t number;
+	uint32_t *returns[MAX_CALL_DEPTH];	/* return addresses by depth, 32 each; allocated when reached */
+	uint8_t depth[LANES];
+	struct saved_frame *saved[LANES];	/* frames of recursive functions */
+	uint64_t turn;				/* instructions of the running lanes while others of the warp could run */
+	bool atomic_seen;			/* in this turn: the lanes may be spinning */
+};
+
+struct block {
+	struct warp *warps;
+	uint32_t n_warps, n_threads, warps_alive;
+	char *shared;
+	uint32_t shared_bytes;
+	uint8_t *shared_initialised;		/* checked mode: a byte for each byte */
+	char *local;				/* lane after lane */
+	uint32_t local_bytes;			/* of a thread */
+	const char *params;
+	uint32_t params_bytes;
+	uint32_t index[3], grid[3], dim[3];
+	struct barrier barriers[N_BARRIERS];
+};
+
+struct buffer {
+	uint64_t address, size;
+	char *name;
+	uint8_t access;
+	bool freed;
+	uint8_t *initialised;			/* a bit for each byte, NULL: all of it is */
+};
+
+/* What handlers need of the machine. */
+struct machine_core {
+	struct buffer *buffers;			/* by address */
+	uint32_t n_buffers, cap_buffers;
+	struct ptx_counters counters;
+	bool checked;
+	const struct image *image;
+	struct insn *code;
+	struct pattern *patterns;
+	struct block *block;
+	jmp_buf stop;				/* longjmp(stop, status) ends the launch */
+	struct ptx_options options;
+	struct buf output, scratch[3];		/* scratch outlives a longjmp */
+	struct findings *findings;
+	const struct ptx_module *module;
+	uint64_t budget_left;
+	size_t memory_used;
+};
+
+/* ---- decode.c */
+/* Decodes a kernel; symbol_addresses by variable index (NULL: placeholders, the image is not for running).
+ * NULL with a sentence in err; *unsupported tells a limit of the machine from broken PTX. Returned owned. */
+struct image *image_new(const struct ptx_module *module, const struct function *kernel, const uint64_t *symbol_addresses,
+	bool *unsupported, struct buf *err);
+void image_free(struct image *image);
+/* Fills in the sizes of shared and local memory in kernel->public. */
+void kernel_sizes(const struct ptx_module *module, struct function *kernel);
+
+/* ---- memory.c */
+/* The buffer that holds [address, address + size), or NULL. */
+struct buffer *buffer_find(struct machine_core *core, uint64_t address, uint64_t size);
+bool initialised_all(const struct buffer *buffer, uint64_t address, uint64_t size);
+void initialised_set(struct buffer *buffer, uint64_t address, uint64_t size, bool value);
+/* Host pointer for one lane's access after all checks; stops the launch when they fail. space as in
+ * enum ptx_space. */
+enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_ATOMIC = 3 };
+char *lane_pointer(const struct insn *i, struct warp *w, uint32_t lane, uint64_t address, uint32_t size, int access,
+	enum ptx_space space);
+/* Address of the lane's access by registers a and imm. */
+uint64_t lane_address(const struct insn *i, const struct warp *w, uint32_t lane);
+/* Counts sectors, bytes and bank conflicts of one request whose lanes have these addresses. */
+void count_request(struct machine_core *core, const uint64_t *addresses, uint32_t mask, uint32_t size, bool shared, bool write);
+
+/* ---- findings.c */
+struct finding_place {
+	enum ptx_check check;
+	enum ptx_kind kind;
+	uint32_t lane;
+	enum ptx_space space;
+	uint64_t address;
+	uint32_t size;
+	bool write;
+};
+/* Adds a finding at instruction i, or counts it again. */
+void report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+struct findings *findings_new(size_t max);
+void findings_free(struct findings *findings);
+void findings_reset(struct findings *findings);
+size_t findings_count(const struct findings *findings);
+const struct ptx_finding *findings_at(const struct findings *findings, size_t index);
+uint64_t findings_dropped(const struct findings *findings);
+/* Message of the newest finding, "" when there is none. */
+const char *findings_last_message(const struct findings *findings);
+
+/* ---- warp.c */
+/* Runs one block, its warps set up, to its end. Stops by longjmp(core->stop). */
+void block_run(struct machine_core *core, struct block *block);
+/* Frees what calls of the block left behind when it was stopped. */
+void block_release(struct block *block);
+
+/* ---- print.c */
+void print_call(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide);
+void assert_call(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide);
+
+/* ---- for handlers */
+typedef uint8_t u8 __attribute__((may_alias));
+typedef uint16_t u16 __attribute__((may_alias));
+typedef uint32_t u32 __attribute__((may_alias));
+typedef uint64_t u64 __attribute__((may_alias));
+typedef int8_t s8 __attribute__((may_alias));
+typedef int16_t s16 __attribute__((may_alias));
+typedef int32_t s32 __attribute__((may_alias));
+typedef int64_t s64 __attribute__((may_alias));
+typedef float f32 __attribute__((may_alias));
+typedef double f64 __attribute__((may_alias));
+
+#define REG(type, offset) ((type *)__builtin_assume_aligned(w->frame + (offset), 32))
+#define PREDICATE(offset) (*(u32 *)(w->frame + (offset)))
+#if defined __clang__
+#define VECTORISE _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define VECTORISE _Pragma("GCC ivdep")
+#endif
+#define EACH_LANE(l) VECTORISE for (int l = 0; l < LANES; l++)
+#define EACH_IN(mask, l) for (uint32_t rest_ = (mask), l; rest_ && (l = (uint32_t)__builtin_ctz(rest_), 1); rest_ &= rest_ - 1)
+#define HANDLER(name) static __attribute__((unused)) void name(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide)
+#define UNUSED(x) ((void)(x))
+
+static inline void
+set_predicate(struct warp *w, uint32_t offset, uint32_t value, uint32_t mask)
+{
+	PREDICATE(offset) = (PREDICATE(offset) & ~mask) | (value & mask);
+}
+
+/* Copies the lanes in mask; the loop is a blend. */
+#define MERGE(name, type) \
+static inline void \
+name(type *to, const type *from, uint32_t mask) \
+{ \
+	EACH_LANE(l) \
+		to[l] = mask >> l & 1 ? from[l] : to[l]; \
+}
+MERGE(merge_8, u8)
+MERGE(merge_16, u16)
+MERGE(merge_32, u32)
+MERGE(merge_64, u64)
+#define MERGE_LANES(to, from, mask) \
+	(sizeof *(to) == 1 ? merge_8((u8 *)(to), (const u8 *)(from), mask) : \
+	 sizeof *(to) == 2 ? merge_16((u16 *)(to), (const u16 *)(from), mask) : \
+	 sizeof *(to) == 4 ? merge_32((u32 *)(to), (const u32 *)(from), mask) : \
+	 merge_64((u64 *)(to), (const u64 *)(from), mask))
+
+#endif

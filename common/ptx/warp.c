@@ -1,0 +1,666 @@
+/* In: a block with its warps. Out: the block run to its end.
+ *
+ * A warp is run as a group of lanes that stand at the same instruction; the other lanes wait, each with its
+ * own key (depth of calls, instruction index). The group with the deepest call and the lowest index runs next
+ * (layout.c orders the code so that this reconverges); lanes in a collective wait for all lanes it names. Two
+ * turns keep it fair: a group that has run long while others of its warp could is deferred until those had
+ * their turn, and a warp hands over after its quantum. So spin locks end, between lanes as between warps. */
+#include <string.h>
+
+#include "base/die.h"
+#include "ptx/machine.h"
+
+enum {
+	FAIR_INSTRUCTIONS = 16384,	/* a group's turn while other groups of its warp could run */
+	FAIR_SPINNING = 256		/* the same for a group that used atomics: it may be waiting for the others */
+};
+
+#define KEY(depth, pc) ((uint32_t)(255 - (depth)) << 24 | (pc))
+#define KEY_PC(key) ((key) & 0xffffff)
+
+struct saved_frame {
+	struct saved_frame *before[LANES];
+	uint32_t callee, references;
+	char bytes[];
+};
+
+/* The lanes being executed. */
+struct group {
+	uint32_t pc, mask, wide, depth;
+	uint32_t next;			/* least key of the groups that could run instead; NO_REG: none */
+};
+
+static void
+set_keys(struct warp *w, uint32_t mask, uint32_t key)
+{
+	EACH_LANE(l)
+		w->key[l] = mask >> l & 1 ? key : w->key[l];
+}
+
+static bool parked_can_run(struct warp *w);
+
+/* Chooses the lanes to run. False when none can. */
+static bool
+pick(struct warp *w, struct group *g)
+{
+	uint32_t ready = w->runnable & ~w->parked & ~w->deferred, least = NO_REG, next = NO_REG, mask = 0;
+	if (!ready && (w->runnable & ~w->parked)) {
+		w->deferred = 0;
+		ready = w->runnable & ~w->parked;
+	}
+	if (!ready && (!w->parked || !parked_can_run(w)))
+		return false;
+	if (!ready)
+		ready = w->runnable & ~w->parked;
+	for (int l = 0; l < LANES; l++) {
+		uint32_t key = ready >> l & 1 ? w->key[l] : NO_REG;
+		least = key < least ? key : least;
+	}
+	for (int l = 0; l < LANES; l++) {
+		uint32_t key = ready >> l & 1 ? w->key[l] : NO_REG;
+		mask |= (uint32_t)(key == least) << l;
+		next = key != least && key < next ? key : next;
+	}
+	g->mask = mask & ready;
+	g->pc = KEY_PC(least);
+	g->depth = 255 - (least >> 24);
+	g->next = next;
+	g->wide = g->mask == w->alive ? FULL : g->mask;
+	return true;
+}
+
+/* Lanes of mask go to one place, those of rest to another; then the choice is made anew. */
+static bool
+split(struct warp *w, struct group *g, uint32_t mask, uint32_t key, uint32_t rest)
+{
+	set_keys(w, mask, key);
+	set_keys(w, rest, KEY(g->depth, g->pc + 1));
+	return pick(w, g);
+}
+
+/* ---- barriers */
+
+static void
+release(struct block *block, struct barrier *b, uint32_t id)
+{
+	const struct insn *code = block->warps[0].core->code;
+	for (uint32_t n = 0; n < block->n_warps; n++) {
+		struct warp *w = &block->warps[n];
+		uint32_t waiting = b->waiting[n];
+		EACH_IN(waiting, l) {
+			const struct insn *i = &code[KEY_PC(w->key[l])];
+			uint32_t value = i->sub == 1 ? b->ones == b->lanes ? FULL : 0 : b->ones ? FULL : 0;
+			if (i->sub == 3)
+				((u32 *)(w->frame + i->d))[l] = b->ones;
+			else if (i->sub)
+				set_predicate(w, i->d, value, 1u << l);
+			w->key[l]++;
+		}
+		w->at_barrier &= ~waiting;
+		w->runnable |= waiting;
+	}
+	UNUSED(id);
+	memset(b, 0, sizeof *b);
+	b->first_pc = NO_REG;
+}
+
+/* All lanes that wait should stand at one instruction; a difference is reported once, at the later place. */
+static void
+check_places(struct block *block, const struct barrier *b)
+{
+	struct warp *first = NULL;
+	uint32_t first_key = 0;
+	if (b->expected_warps)			/* named, with a count: producers and consumers may differ */
+		return;
+	for (uint32_t n = 0; n < block->n_warps; n++) {
+		struct warp *w = &block->warps[n];
+		EACH_IN(b->waiting[n], l) {
+			if (!first) {
+				first = w;
+				first_key = w->key[l];
+			}
+			if (w->key[l] == first_key)
+				continue;
+			const struct insn *i = &w->core->code[KEY_PC(w->key[l])];
+			const struct source *s = &w->core->image->sources[KEY_PC(first_key)];
+			bool same = w == first;
+			struct finding_place place = { .check = PTX_SYNCCHECK, .lane = l,
+				.kind = same ? PTX_DIVERGENT_BARRIER : PTX_BARRIER_MISMATCH };
+			report(w, i, &place, "%s wait at different barriers: the others at source line %u (line %u of the PTX)",
+				same ? "Lanes of one warp" : "Warps of one block", s->location.line, s->line);
+			return;
+		}
+	}
+}
+
+static void
+complete(struct block *block, uint32_t id)
+{
+	struct barrier *b = &block->barriers[id];
+	uint32_t expected = b->expected_warps ? b->expected_warps : block->warps_alive;
+	if (b->first_pc == NO_REG || b->warps < expected)
+		return;
+	check_places(block, b);
+	release(block, b, id);
+}
+
+static void
+count_warp(struct warp *w, struct barrier *b)
+{
+	if (w->alive && b->arrived[w->number] == w->alive) {
+		b->warps++;
+		b->arrived[w->number] = 0;
+	}
+}
+
+static _Noreturn void
+bad_barrier(struct warp *w, const struct insn *i, uint32_t lane, uint32_t id, uint32_t threads)
+{
+	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_BARRIER_MISMATCH, .lane = lane };
+	report(w, i, &place, "Barrier %u for %u threads is not possible here", id, threads);
+	longjmp(w->core->stop, PTX_FAULT);
+}
+
+/* Lanes arrive; with `wait` they stay until the barrier completes. */
+static void
+arrive(struct warp *w, const struct insn *i, uint32_t mask, uint32_t pc, bool wait)
+{
+	struct block *block = w->block;
+	uint32_t lane = (uint32_t)__builtin_ctz(mask);
+	uint32_t id = i->a == NO_REG ? (uint32_t)i->imm : REG(u32, i->a)[lane];
+	uint32_t threads = i->b == NO_REG ? 0 : REG(u32, i->b)[lane];
+	if (id >= N_BARRIERS || threads % LANES || (i->b != NO_REG && !threads) || threads > MAX_WARPS * LANES)
+		bad_barrier(w, i, lane, id, threads);
+	struct barrier *b = &block->barriers[id];
+	if (b->first_pc != NO_REG && b->expected_warps != threads / LANES)
+		bad_barrier(w, i, lane, id, threads);
+	w->core->counters.barriers++;
+	b->expected_warps = threads / LANES;
+	if (b->first_pc == NO_REG)
+		b->first_pc = pc;
+	if (i->sub) {
+		uint32_t ones = PREDICATE(i->c) ^ (i->negated >> 3 & 1 ? FULL : 0);
+		b->ones += (uint32_t)__builtin_popcount(ones & mask);
+		b->lanes += (uint32_t)__builtin_popcount(mask);
+	}
+	b->arrived[w->number] |= mask;
+	if (wait) {
+		b->waiting[w->number] |= mask;
+		w->at_barrier |= mask;
+		w->runnable &= ~mask;
+	}
+	count_warp(w, b);
+	complete(block, id);
+}
+
+static void
+exit_lanes(struct warp *w, uint32_t mask)
+{
+	struct block *block = w->block;
+	w->alive &= ~mask;
+	w->runnable &= ~mask;
+	w->deferred &= ~mask;
+	if (!w->alive)
+		block->warps_alive--;
+	for (uint32_t id = 0; id < N_BARRIERS; id++) {
+		struct barrier *b = &block->barriers[id];
+		if (b->first_pc == NO_REG)
+			continue;
+		count_warp(w, b);
+		complete(block, id);
+	}
+}
+
+/* ---- collectives */
+
+/* Lanes of `here` whose mask names no living lane outside of `here`. */
+static uint32_t
+complete_lanes(const struct warp *w, const struct insn *i, uint32_t here)
+{
+	const u32 *members = (const u32 *)(w->frame + i->e);
+	uint32_t done = 0;
+	EACH_IN(here, l)
+		done |= (uint32_t)!(members[l] & w->alive & ~here) << l;
+	return done;
+}
+
+static uint32_t
+parked_at(const struct warp *w, uint32_t key)
+{
+	uint32_t mask = 0;
+	EACH_IN(w->parked, l)
+		mask |= (uint32_t)(w->key[l] == key) << l;
+	return mask;
+}
+
+/* After lanes exited, those that waited for them may be complete. */
+static bool
+parked_can_run(struct warp *w)
+{
+	uint32_t rest = w->parked;
+	while (rest) {
+		uint32_t key = w->key[__builtin_ctz(rest)], here = parked_at(w, key);
+		uint32_t done = complete_lanes(w, &w->core->code[KEY_PC(key)], here);
+		if (done) {
+			w->parked &= ~done;
+			return true;
+		}
+		rest &= ~here;
+	}
+	return false;
+}
+
+static void
+check_members(struct warp *w, const struct insn *i, uint32_t mask)
+{
+	const u32 *members = (const u32 *)(w->frame + i->e);
+	EACH_IN(mask, l)
+		if (!(members[l] >> l & 1)) {
+			struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_LANE_NOT_IN_MASK, .lane = l };
+			report(w, i, &place, "The lane mask 0x%08x does not name the lane that uses it", members[l]);
+			return;
+		}
+}
+
+/* False when the warp has nothing left to run. */
+static bool
+collective(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
+{
+	uint32_t key = KEY(g->depth, g->pc), here = mask;
+	const u32 *members = (const u32 *)(w->frame + i->e);
+	uint32_t named = 0, lacking = 0;
+	for (int l = 0; l < LANES; l++) {
+		uint32_t in = mask >> l & 1 ? FULL : 0;
+		named |= members[l] & in;
+		lacking |= ~members[l] & in & 1u << l;
+	}
+	if (lacking)
+		check_members(w, i, mask);
+	if (named & w->alive & ~mask) {
+		here |= parked_at(w, key);
+		uint32_t done = complete_lanes(w, i, here), rest = here & ~done;
+		w->parked = (w->parked & ~done) | rest;
+		set_keys(w, rest, key);
+		if (!done)
+			return split(w, g, 0, 0, g->mask & ~mask);
+		i->run(i, w, done, done);
+		set_keys(w, done, KEY(g->depth, g->pc + 1));
+		return split(w, g, 0, 0, g->mask & ~mask);
+	}
+	i->run(i, w, mask, mask == w->alive ? FULL : mask);
+	g->pc++;
+	return true;
+}
+
+/* ---- calls */
+
+static void
+copy_parameters(struct warp *w, uint32_t mask, const struct call_argument *list, uint32_t count,
+	const struct image_function *from, const struct image_function *to)
+{
+	for (uint32_t k = 0; k < count; k++)
+		EACH_IN(mask, l)
+			memcpy(w->frame + to->area + (size_t)l * to->area_bytes + list[k].to,
+				w->frame + from->area + (size_t)l * from->area_bytes + list[k].from, list[k].bytes);
+}
+
+static _Noreturn void
+bad_call(struct warp *w, const struct insn *i, uint32_t mask, enum ptx_kind kind, const char *what)
+{
+	struct finding_place place = { .check = PTX_MEMCHECK, .kind = kind, .lane = (uint32_t)__builtin_ctz(mask),
+		.space = PTX_SPACE_LOCAL };
+	report(w, i, &place, "%s", what);
+	longjmp(w->core->stop, PTX_FAULT);
+}
+
+/* A recursive function has one frame as all others; what it held for these lanes is kept aside. */
+static void
+save_frame(struct warp *w, const struct insn *i, uint32_t mask, uint32_t callee)
+{
+	const struct image_function *f = &w->core->image->functions[callee];
+	size_t bytes = sizeof(struct saved_frame) + f->frame_bytes;
+	if (w->core->memory_used + bytes > w->core->options.max_memory)
+		bad_call(w, i, mask, PTX_STACK_OVERFLOW, "Recursion used up the memory that a launch may have");
+	struct saved_frame *s = xmalloc(bytes);
+	w->core->memory_used += bytes;
+	s->callee = callee;
+	s->references = (uint32_t)__builtin_popcount(mask);
+	memcpy(s->bytes, w->frame + f->frame, f->frame_bytes);
+	EACH_IN(mask, l) {
+		s->before[l] = w->saved[l];
+		w->saved[l] = s;
+	}
+}
+
+static void
+drop_saved(struct warp *w, uint32_t lane)
+{
+	struct saved_frame *s = w->saved[lane];
+	w->saved[lane] = s->before[lane];
+	if (--s->references)
+		return;
+	w->core->memory_used -= sizeof *s + w->core->image->functions[s->callee].frame_bytes;
+	free(s);
+}
+
+static void
+restore_frame(struct warp *w, uint32_t lane, const struct image_function *f)
+{
+	static const uint32_t bytes[] = { 4, 2, 4, 8, 16 };
+	const char *saved = w->saved[lane]->bytes - f->frame;
+	for (uint32_t k = 0; k < f->class_slots[0]; k++) {
+		uint32_t at = f->class_offset[0] + k * 4, old;
+		memcpy(&old, saved + at, 4);
+		set_predicate(w, at, old, 1u << lane);
+	}
+	for (int c = 1; c < 5; c++)
+		for (uint32_t k = 0; k < f->class_slots[c]; k++) {
+			uint32_t at = f->class_offset[c] + (k * LANES + lane) * bytes[c];
+			memcpy(w->frame + at, saved + at, bytes[c]);
+		}
+	memcpy(w->frame + f->local_pointer + lane * 8, saved + f->local_pointer + lane * 8, 8);
+	memcpy(w->frame + f->area + (size_t)lane * f->area_bytes, saved + f->area + (size_t)lane * f->area_bytes, f->area_bytes);
+	drop_saved(w, lane);
+}
+
+static void
+enter(struct warp *w, struct group *g, const struct insn *i, uint32_t mask, uint32_t callee)
+{
+	const struct image *im = w->core->image;
+	const struct image_function *from = &im->functions[i->call->caller], *to = &im->functions[callee];
+	if (g->depth + 1 >= MAX_CALL_DEPTH)
+		bad_call(w, i, mask, PTX_STACK_OVERFLOW, "Calls nested more than 200 deep");
+	uint64_t locals[LANES];
+	memcpy(locals, w->frame + from->local_pointer, sizeof locals);
+	EACH_IN(mask, l) {
+		locals[l] += from->local_bytes;
+		if (locals[l] + to->local_bytes > w->block->local_bytes && to->local_bytes)
+			bad_call(w, i, 1u << l, PTX_STACK_OVERFLOW, "Calls used up the local memory of the thread");
+	}
+	/* the arguments of a call to oneself stand in the frame that is kept aside, and stay readable there */
+	if (to->recursive)
+		save_frame(w, i, mask, callee);
+	copy_parameters(w, mask, i->call->arguments, i->call->n_arguments, from, to);
+	if (!w->returns[g->depth])
+		w->returns[g->depth] = xcalloc(LANES, sizeof **w->returns);
+	EACH_IN(mask, l) {
+		((u64 *)(w->frame + to->local_pointer))[l] = locals[l];
+		w->returns[g->depth][l] = g->pc;
+		w->depth[l]++;
+	}
+}
+
+static bool
+call(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
+{
+	const struct image *im = w->core->image;
+	uint32_t rest = g->mask & ~mask, todo = mask;
+	while (todo) {
+		uint32_t callee = i->call->callee, lanes = todo;
+		if (i->kind == K_CALL_POINTER) {
+			uint64_t pointer = REG(u64, i->a)[__builtin_ctz(todo)], number = (pointer - CODE_WINDOW) / 16 - 1;
+			lanes = 0;
+			EACH_IN(todo, l)
+				lanes |= (uint32_t)(REG(u64, i->a)[l] == pointer) << l;
+			if (pointer < CODE_WINDOW + 16 || pointer % 16 || number >= im->n_functions
+				|| im->functions[number].function->is_kernel)
+				bad_call(w, i, lanes, PTX_BAD_CALL, "A call through a pointer that is no function");
+			callee = (uint32_t)number;
+			const struct function *f = im->functions[callee].function;
+			if (f->n_params != i->call->n_arguments || f->n_returns != i->call->n_returns)
+				bad_call(w, i, lanes, PTX_BAD_CALL, "A call through a pointer to a function with other parameters");
+			const struct variable *v = f->params;
+			for (uint32_t k = 0; k < f->n_params; k++, v = v->next)
+				i->call->arguments[k].to = v->offset;
+		}
+		enter(w, g, i, lanes, callee);
+		set_keys(w, lanes, KEY(g->depth + 1, im->functions[callee].entry));
+		todo &= ~lanes;
+	}
+	return split(w, g, 0, 0, rest);
+}
+
+/* The lane goes back behind its call, with the values that the function returns. */
+static void
+return_lane(struct warp *w, uint32_t lane, uint32_t depth, const struct image_function *from)
+{
+	const struct image *im = w->core->image;
+	uint32_t pc = w->returns[depth - 1][lane];
+	const struct insn *i = &w->core->code[pc];
+	const struct image_function *to = &im->functions[i->call->caller];
+	char values[256], *kept = NULL;
+	uint32_t total = 0;
+	for (uint32_t k = 0; k < i->call->n_returns; k++)
+		total += i->call->returns[k].bytes;
+	char *at = total <= sizeof values ? values : (kept = xmalloc(total));
+	const struct variable *v = from->function->returns;
+	for (uint32_t k = 0, n = 0; k < i->call->n_returns; n += i->call->returns[k++].bytes, v = v->next)
+		memcpy(at + n, w->frame + from->area + (size_t)lane * from->area_bytes + v->offset, i->call->returns[k].bytes);
+	if (from->recursive)
+		restore_frame(w, lane, from);
+	for (uint32_t k = 0, n = 0; k < i->call->n_returns; n += i->call->returns[k++].bytes)
+		memcpy(w->frame + to->area + (size_t)lane * to->area_bytes + i->call->returns[k].to, at + n,
+			i->call->returns[k].bytes);
+	free(kept);
+	w->depth[lane]--;
+	w->key[lane] = KEY(depth - 1, pc + 1);
+}
+
+static bool
+leave(struct warp *w, struct group *g, uint32_t mask)
+{
+	const struct image *im = w->core->image;
+	uint32_t f = 0;
+	while (g->pc < im->functions[f].entry || g->pc >= im->functions[f].end)
+		f++;
+	EACH_IN(mask, l)
+		return_lane(w, l, g->depth, &im->functions[f]);
+	return split(w, g, 0, 0, g->mask & ~mask);
+}
+
+/* ---- the loop */
+
+static bool
+branch_table(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
+{
+	EACH_IN(mask, l) {
+		uint32_t index = REG(u32, i->a)[l];
+		if (index >= (uint64_t)i->imm)
+			bad_call(w, i, 1u << l, PTX_BAD_CALL, "A branch table indexed past its end");
+		w->key[l] = KEY(g->depth, i->list[index]);
+	}
+	uint32_t before = g->mask;
+	bool more = split(w, g, 0, 0, g->mask & ~mask);
+	w->core->counters.divergent_branches += before != g->mask;
+	return more;
+}
+
+static bool
+branch(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
+{
+	if (mask == g->mask) {
+		g->pc = i->target;
+	} else if (!mask) {
+		g->pc++;
+	} else {
+		w->core->counters.divergent_branches++;
+		return split(w, g, mask, KEY(g->depth, i->target), g->mask & ~mask);
+	}
+	return true;
+}
+
+/* The instruction that ends a straight run, for the lanes in mask of the group. False: nothing left to run. */
+static bool
+control(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
+{
+	if (!mask || i->kind == K_JOIN) {
+		g->pc++;
+		return true;
+	}
+	switch ((enum insn_kind)i->kind) {
+	case K_BRANCH:
+		return branch(w, g, i, mask);
+	case K_BRANCH_TABLE:
+		return branch_table(w, g, i, mask);
+	case K_COLLECTIVE:
+		return collective(w, g, i, mask);
+	case K_CALL:
+	case K_CALL_POINTER:
+		return call(w, g, i, mask);
+	case K_RETURN:
+		return leave(w, g, mask);
+	case K_EXIT:
+		set_keys(w, g->mask & ~mask, KEY(g->depth, g->pc + 1));
+		exit_lanes(w, mask);
+		return pick(w, g);
+	case K_BARRIER:
+		set_keys(w, mask, KEY(g->depth, g->pc));
+		set_keys(w, g->mask & ~mask, KEY(g->depth, g->pc + 1));
+		arrive(w, i, mask, g->pc, true);
+		return pick(w, g);
+	case K_BARRIER_ARRIVE:
+		arrive(w, i, mask, g->pc, false);
+		g->pc++;
+		return true;
+	case K_RUN:
+	case K_JOIN:
+		break;
+	}
+	return true;
+}
+
+/* Instructions up to the next one that may change the flow. */
+static const struct insn *
+straight_run(struct warp *w, const struct group *g, const struct insn *i)
+{
+	uint32_t mask = g->mask, wide = g->wide;
+	for (; i->kind == K_RUN; i++) {
+		if (__builtin_expect(i->guard == NO_REG, 1)) {
+			i->run(i, w, mask, wide);
+		} else {
+			uint32_t some = mask & (PREDICATE(i->guard) ^ (i->guard_negated ? FULL : 0));
+			if (some)
+				i->run(i, w, some, some == w->alive ? FULL : some);
+		}
+	}
+	return i;
+}
+
+/* Other groups of the warp get their turn before this one goes on. */
+static bool
+defer(struct warp *w, struct group *g)
+{
+	set_keys(w, g->mask, KEY(g->depth, g->pc));
+	w->deferred |= g->mask;
+	w->turn = 0;
+	w->atomic_seen = false;
+	return pick(w, g);
+}
+
+static void
+charge(struct machine_core *core, uint64_t instructions, uint64_t lanes)
+{
+	core->counters.warp_instructions += instructions;
+	core->counters.lane_instructions += instructions * lanes;
+	if (instructions * lanes > core->budget_left)
+		longjmp(core->stop, PTX_BUDGET);
+	core->budget_left -= instructions * lanes;
+}
+
+/* Runs a warp until its quantum is used or all its lanes wait. Returns the instructions executed. */
+static uint64_t
+run_warp(struct warp *w)
+{
+	struct machine_core *core = w->core;
+	struct group g;
+	uint64_t total = 0;
+	bool more = pick(w, &g);
+	while (more) {
+		const struct insn *start = core->code + g.pc, *i = straight_run(w, &g, start);
+		uint64_t executed = (uint64_t)(i - start) + !i->flag;
+		charge(core, executed, (uint64_t)__builtin_popcount(g.mask));
+		total += executed + 1;
+		g.pc = (uint32_t)(i - core->code);
+		uint32_t mask = g.mask;
+		if (i->guard != NO_REG)
+			mask &= PREDICATE(i->guard) ^ (i->guard_negated ? FULL : 0);
+		more = control(w, &g, i, mask);
+		if (!more)
+			break;
+		uint32_t key = KEY(g.depth, g.pc);
+		if (!(w->runnable & ~w->parked & ~g.mask)) {
+			w->turn = 0;
+			w->atomic_seen = false;
+		} else if ((w->turn += executed) > (w->atomic_seen ? FAIR_SPINNING : FAIR_INSTRUCTIONS)) {
+			more = defer(w, &g);
+		} else if (key >= g.next && g.next != NO_REG) {
+			set_keys(w, g.mask, key);
+			more = pick(w, &g);
+		}
+		if (total > core->options.quantum) {
+			if (more)
+				set_keys(w, g.mask, KEY(g.depth, g.pc));
+			break;
+		}
+	}
+	return total;
+}
+
+/* ---- the block */
+
+static const char *
+wait_reason(const struct warp *w, uint32_t lane)
+{
+	return w->at_barrier >> lane & 1 ? "a barrier" : w->parked >> lane & 1 ? "a warp collective" : "nothing";
+}
+
+static _Noreturn void
+deadlock(struct machine_core *core, struct block *block)
+{
+	struct warp *w = block->warps;
+	while (!w->alive)
+		w++;
+	uint32_t parked = w->parked ? w->parked : w->alive, lane = (uint32_t)__builtin_ctz(parked);
+	const struct insn *i = &core->code[KEY_PC(w->key[lane])];
+	struct buf rest = BUF_INIT;
+	for (uint32_t n = 0; n < block->n_warps; n++)
+		EACH_IN(block->warps[n].alive, l) {
+			const struct warp *v = &block->warps[n];
+			if (v->key[l] == w->key[lane] || rest.len)
+				continue;
+			const struct source *s = &core->image->sources[KEY_PC(v->key[l])];
+			buf_addf(&rest, "; others wait at %s, source line %u", wait_reason(v, l), s->location.line);
+		}
+	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_STUCK, .lane = lane };
+	report(w, i, &place, "Deadlock: no thread of the block can go on; this one waits at %s%s", wait_reason(w, lane),
+		buf_str(&rest));
+	buf_release(&rest);
+	longjmp(core->stop, PTX_DEADLOCK);
+}
+
+void
+block_run(struct machine_core *core, struct block *block)
+{
+	while (block->warps_alive) {
+		uint64_t executed = 0;
+		for (uint32_t n = 0; n < block->n_warps; n++)
+			if (block->warps[n].runnable)
+				executed += run_warp(&block->warps[n]);
+		if (!executed)
+			deadlock(core, block);
+	}
+}
+
+void
+block_release(struct block *block)
+{
+	for (uint32_t n = 0; n < block->n_warps; n++) {
+		struct warp *w = &block->warps[n];
+		for (uint32_t l = 0; l < LANES; l++)
+			while (w->saved[l])
+				drop_saved(w, l);
+		for (int d = 0; d < MAX_CALL_DEPTH; d++)
+			free(w->returns[d]);
+		memset(w->returns, 0, sizeof w->returns);
+	}
+}
