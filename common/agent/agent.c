@@ -25,13 +25,19 @@ set_redo(const char *argument, struct buf *err)
 }
 
 const struct opt agent_options[] = {
-	{ 0, "policy", OPT_STRING, &agent_args.policy, "transcript|FILE", "who speaks: recorded transcripts, or the model of a policy file", 0, 0 },
-	{ 0, "transcripts", OPT_STRING, &agent_args.transcripts, "DIR", "take transcripts from DIR/TASK/transcript.json", 0, 0 },
-	{ 0, "guidance", OPT_STRING, &agent_args.guidance, "DIR", "show the texts of DIR that fit; an empty name shows none", 0, 0 },
-	{ 0, "max-turns", OPT_U64, &agent_args.max_turns, "N", "end a conversation after N assistant messages (12)", 1, 1000 },
+	{ 0, "policy", OPT_STRING, &agent_args.policy, "transcript|FILE",
+		"who speaks: recorded transcripts, or the model of a policy file", 0, 0 },
+	{ 0, "transcripts", OPT_STRING, &agent_args.transcripts, "DIR",
+		"take transcripts from DIR/TASK/transcript.json", 0, 0 },
+	{ 0, "guidance", OPT_STRING, &agent_args.guidance, "DIR",
+		"show the texts of DIR that fit; an empty name shows none", 0, 0 },
+	{ 0, "max-turns", OPT_U64, &agent_args.max_turns, "N",
+		"end a conversation after N assistant messages (12)", 1, 1000 },
 	{ 0, "redo", OPT_CALL, set_redo, "changed|failed|all", "run finished conversations again", 0, 0 },
-	{ 0, "dry-run", OPT_FLAG, &agent_args.dry_run, NULL, "pass cases through, make no request, and say how many would be next and what they can cost", 0, 0 },
-	{ 0, "frozen", OPT_FLAG, &agent_args.frozen, NULL, "make no request: an answer that is not stored is no answer", 0, 0 },
+	{ 0, "dry-run", OPT_FLAG, &agent_args.dry_run, NULL,
+		"pass cases through, make no request, and say how many would be next and what they can cost", 0, 0 },
+	{ 0, "frozen", OPT_FLAG, &agent_args.frozen, NULL,
+		"make no request: an answer that is not stored is no answer", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 

@@ -142,7 +142,9 @@ guidance_choose(const struct guidance *g, const char *op_type, enum agent_phase 
 	for (int i = 0; g && i < g->count; i++) {
 		const struct text *t = &g->text[i];
 
-		if (!lists(t->phases, agent_phase_name(phase)) || !(lists(t->op_types, "any") || lists(t->op_types, op_type)))
+		if (!lists(t->phases, agent_phase_name(phase)))
+			continue;
+		if (!lists(t->op_types, "any") && !lists(t->op_types, op_type))
 			continue;
 		buf_addf(text, "\n%s", t->body);
 		json_array_append_new(*used, json_pack("{s:s,s:s}", "name", t->name, "sha256", t->sha256));

@@ -41,7 +41,7 @@ const char *policy_identity(const struct policy_session *s);
 struct policy_request {
 	enum agent_phase phase;
 	const char *branch;		/* "" outside optimize */
-	uint64_t turn;			/* number of this conversation's assistant messages so far, its context's not counted */
+	uint64_t turn;			/* assistant messages of this conversation so far, without its context's */
 	uint64_t sample;		/* which of several answers to the same messages */
 	const json_t *messages;		/* the whole conversation; borrowed */
 	const json_t *tools;		/* definitions in the API's form; borrowed */

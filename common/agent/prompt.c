@@ -149,7 +149,8 @@ add_tolerance(const struct task *t, struct buf *out)
 static void
 add_workloads(const struct task *t, struct buf *out)
 {
-	static const char *const roles[] = { [TASK_CHECK] = "check", [TASK_PROFILE] = "profile", [TASK_BENCH] = "real size" };
+	static const char *const roles[] = { [TASK_CHECK] = "check", [TASK_PROFILE] = "profile",
+		[TASK_BENCH] = "real size" };
 
 	buf_adds(out, "\n## Workloads\n\n");
 	for (int i = 0; i < t->workloads; i++) {
@@ -166,7 +167,8 @@ add_workloads(const struct task *t, struct buf *out)
 }
 
 static void
-add_guidance(const struct guidance *g, const struct task *t, enum agent_phase phase, struct buf *out, json_t **used)
+add_guidance(const struct guidance *g, const struct task *t, enum agent_phase phase, struct buf *out,
+	json_t **used)
 {
 	struct buf text = BUF_INIT;
 

@@ -57,7 +57,8 @@ void llm_request_body(const char *model, const json_t *sampling, uint64_t sample
 /* 0, or -1 with a sentence: not http or https, or a key that would travel unencrypted to another host. */
 int llm_endpoint_check(const struct llm_endpoint *endpoint, struct buf *err);
 
-/* Sends once, follows no redirect, writes the key nowhere. The reply is filled on LLM_OK only. *retry_after_ms: what the server asked for, or 0. */
+/* Sends once, follows no redirect, writes the key nowhere. The reply is filled on LLM_OK only.
+ * *retry_after_ms: what the server asked for, or 0. */
 enum llm_outcome llm_send(const struct llm_endpoint *endpoint, const char *body, unsigned first_call,
 	struct llm_reply *reply, uint64_t *retry_after_ms, struct buf *err);
 

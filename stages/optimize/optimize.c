@@ -11,9 +11,11 @@ static struct search_options options = { .width = 2, .iterations = 16, .patience
 static uint64_t nodes, correct, improved, without_root;
 
 static const struct opt optimize_options[] = {
-	{ 0, "width", OPT_U64, &options.width, "W", "choose W nodes in each round (2); the tree depends on it", 1, 64 },
+	{ 0, "width", OPT_U64, &options.width, "W",
+		"choose W nodes in each round (2); the tree depends on it", 1, 64 },
 	{ 0, "iterations", OPT_U64, &options.iterations, "N", "grow at most N nodes for each task (16)", 1, 10000 },
-	{ 0, "patience", OPT_U64, &options.patience, "N", "stop after N nodes without a new best (8); 0 never does", 0, 10000 },
+	{ 0, "patience", OPT_U64, &options.patience, "N",
+		"stop after N nodes without a new best (8); 0 never does", 0, 10000 },
 	{ 0, "children", OPT_U64, &options.max_children, "N", "grow at most N nodes from one (6); 0 sets no limit", 0, 1000 },
 	{ 0, "exploration", OPT_F64, &options.exploration, "C", "weight of the exploration term (0.7)", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },

@@ -16,8 +16,10 @@ static bool verify_all, fresh;
 static uint64_t verified, passed, failed, unsolved, run, stored;
 
 static const struct opt verify_options[] = {
-	{ 0, "all", OPT_FLAG, &verify_all, NULL, "give every solution that passed a final verdict, not only the best", 0, 0 },
-	{ 0, "fresh", OPT_FLAG, &fresh, NULL, "draw new inputs at random, print the verdicts on standard error, and pass cases through unchanged", 0, 0 },
+	{ 0, "all", OPT_FLAG, &verify_all, NULL,
+		"give every solution that passed a final verdict, not only the best", 0, 0 },
+	{ 0, "fresh", OPT_FLAG, &fresh, NULL,
+		"draw new inputs at random, print the verdicts on standard error, and pass cases through unchanged", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 static const struct filter_counter counters[] = { { "solutions_verified", &verified }, { "solutions_passed", &passed },

@@ -83,6 +83,26 @@ test_texts(void **state)
 		"{\"status\":\"INCORRECT_NUMERICAL\",\"workload\":\"odd\"}");
 }
 
+/* Even when it is handed evaluations of held-out workloads. */
+static void
+test_held_out_is_not_described(void **state)
+{
+	struct eval_summary summary;
+	struct buf text = BUF_INIT, err = BUF_INIT;
+	json_t *evaluations;
+
+	(void)state;
+	assert_int_equal(eval_solution(NULL, task, "cost=900", EVAL_ALL, &evaluations, &summary, &err), 0);
+	assert_int_equal(json_array_size(evaluations), 4);
+	json_object_set_new(json_array_get(evaluations, 2), "status", json_string("TIMEOUT"));
+	tools_describe(task, evaluations, &text);
+	assert_non_null(strstr(text.data, "status: PASSED\n"));
+	assert_null(strstr(text.data, "secret"));
+	assert_null(strstr(text.data, "TIMEOUT"));
+	json_decref(evaluations);
+	buf_release(&text);
+}
+
 static void
 test_only_submit_submits(void **state)
 {
@@ -269,7 +289,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_texts), cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
+		cmocka_unit_test(test_texts), cmocka_unit_test(test_held_out_is_not_described),
+		cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
 		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_hidden_forms),
 		cmocka_unit_test(test_shown_forms), cmocka_unit_test(test_guidance), cmocka_unit_test(test_repair_prompt),
 	};
