@@ -52,51 +52,57 @@ static const struct {
 	{ "acct", EPERM }, { "quotactl", EPERM }, { "quotactl_fd", EPERM }, { "settimeofday", EPERM },
 	{ "clock_settime", EPERM }, { "clock_adjtime", EPERM }, { "adjtimex", EPERM }, { "sethostname", EPERM },
 	{ "setdomainname", EPERM }, { "iopl", EPERM }, { "ioperm", EPERM }, { "syslog", EPERM },
-	{ "vhangup", EPERM },
+	{ "vhangup", EPERM }, { "ioprio_set", EPERM },
+};
+
+/* Refused for some values of one argument. Only its low half counts in the kernel, so an equality must be of
+ * the low half, while an inequality may be of the whole: it refuses more. */
+static const struct {
+	const char *call;
+	int error;
+	unsigned argument;
+	enum scmp_compare compare;
+	scmp_datum_t value;
+} refused_when[] = {
+	{ "socket", EAFNOSUPPORT, 0, SCMP_CMP_NE, AF_UNIX }, { "socketpair", EAFNOSUPPORT, 0, SCMP_CMP_NE, AF_UNIX },
+	{ "ioctl", EPERM, 1, SCMP_CMP_MASKED_EQ, TIOCSTI }, { "ioctl", EPERM, 1, SCMP_CMP_MASKED_EQ, TIOCLINUX },
+	/* limits and priority of other processes, the supervisor first */
+	{ "prlimit64", EPERM, 0, SCMP_CMP_NE, 0 }, { "sched_setaffinity", EPERM, 0, SCMP_CMP_NE, 0 },
+	{ "sched_setscheduler", EPERM, 0, SCMP_CMP_NE, 0 }, { "sched_setparam", EPERM, 0, SCMP_CMP_NE, 0 },
+	{ "sched_setattr", EPERM, 0, SCMP_CMP_NE, 0 }, { "setpriority", EPERM, 0, SCMP_CMP_NE, PRIO_PROCESS },
+	{ "setpriority", EPERM, 1, SCMP_CMP_NE, 0 },
 };
 
 static int
-refuse_calls(scmp_filter_ctx filter)
+refuse(scmp_filter_ctx filter, const char *call, int error, unsigned count, struct scmp_arg_cmp when)
 {
-	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-		int number = seccomp_syscall_resolve_name(refused[i].call);
-		if (number == __NR_SCMP_ERROR)
-			continue;	/* newer than this libseccomp, so above LAST_KNOWN_CALL */
-		if (seccomp_rule_add(filter, SCMP_ACT_ERRNO((uint32_t)refused[i].error), number, 0))
-			return -1;
-	}
-	return 0;
+	int number = seccomp_syscall_resolve_name(call);
+
+	if (number == __NR_SCMP_ERROR)
+		return 0;	/* newer than this libseccomp, so above LAST_KNOWN_CALL */
+	return seccomp_rule_add_array(filter, SCMP_ACT_ERRNO((uint32_t)error), number, count, &when);
 }
 
-/* Calls that are refused for some arguments only. */
 static int
-refuse_arguments(scmp_filter_ctx filter, bool no_unix_sockets)
+add_rules(scmp_filter_ctx filter, bool no_unix_sockets)
 {
-	uint32_t eperm = SCMP_ACT_ERRNO(EPERM), refuse = SCMP_ACT_ERRNO(EAFNOSUPPORT);
 	int failed = 0;
 
-	/* flags in the first argument, one bit at a time: any of them is refused */
+	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
+		failed |= refuse(filter, refused[i].call, refused[i].error, 0, (struct scmp_arg_cmp){ 0 });
+	for (size_t i = 0; i < sizeof refused_when / sizeof refused_when[0]; i++) {
+		struct scmp_arg_cmp when = { refused_when[i].argument, refused_when[i].compare, refused_when[i].value, 0 };
+		bool whole_call = no_unix_sockets && !strcmp(refused_when[i].call, "socket");
+		if (when.op == SCMP_CMP_MASKED_EQ)
+			when = (struct scmp_arg_cmp){ when.arg, when.op, 0xffffffff, when.datum_a };
+		failed |= refuse(filter, refused_when[i].call, refused_when[i].error, !whole_call, when);
+	}
+	/* any one of the flags that make a namespace */
 	for (unsigned bit = 0; bit < 32; bit++)
 		if (NEW_NAMESPACES & 1u << bit)
-			failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(clone), 1,
-				SCMP_A0(SCMP_CMP_MASKED_EQ, 1u << bit, 1u << bit));
-	if (no_unix_sockets)
-		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 0);
-	else
-		failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socket), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
-	failed |= seccomp_rule_add(filter, refuse, SCMP_SYS(socketpair), 1, SCMP_A0_32(SCMP_CMP_NE, AF_UNIX));
-	/* limits and priority of other processes, the supervisor first */
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(prlimit64), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setaffinity), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setscheduler), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setparam), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(sched_setattr), 1, SCMP_A0_32(SCMP_CMP_NE, 0));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(setpriority), 1, SCMP_A0_32(SCMP_CMP_NE, PRIO_PROCESS));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(setpriority), 1, SCMP_A1_32(SCMP_CMP_NE, 0));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioprio_set), 0);
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCSTI));
-	failed |= seccomp_rule_add(filter, eperm, SCMP_SYS(ioctl), 1, SCMP_A1_32(SCMP_CMP_EQ, TIOCLINUX));
-	return failed ? -1 : 0;
+			failed |= refuse(filter, "clone", EPERM, 1,
+				(struct scmp_arg_cmp){ 0, SCMP_CMP_MASKED_EQ, 1u << bit, 1u << bit });
+	return failed;
 }
 
 static int
@@ -121,8 +127,7 @@ int
 sandbox_filter(bool no_unix_sockets, struct buf *program, struct buf *err)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int failed = !filter || refuse_calls(filter) || refuse_arguments(filter, no_unix_sockets) ||
-		export(filter, program);
+	int failed = !filter || add_rules(filter, no_unix_sockets) || export(filter, program);
 
 	if (filter)
 		seccomp_release(filter);

@@ -31,8 +31,8 @@ enum {
 
 static const struct sandbox_limits default_limits = {
 	.wall_ms = 60000, .cpu_s = 60, .address_space_bytes = 4ull << 30, .data_bytes = SANDBOX_UNLIMITED,
-	.memory_bytes = 8ull << 30, .tmp_bytes = 256ull << 20, .out_bytes = 64ull << 20, .files = 4096, .processes = 64, .open_files = 256,
-	.output_max_bytes = 1 << 20,
+	.memory_bytes = 8ull << 30, .tmp_bytes = 256ull << 20, .out_bytes = 64ull << 20, .files = 4096,
+	.processes = 64, .open_files = 256, .output_max_bytes = 1 << 20,
 };
 
 static const char *const default_environment[] = {

@@ -328,13 +328,14 @@ stage_drop(void *context)
 	return 0;
 }
 
-/* In the process that becomes bubblewrap. The end of `life` is held by the parent alone: a parent that died
- * before the first call took effect is seen by the second. */
+/* In the process that becomes bubblewrap. The writing end of `life` is held by the parent alone: a parent
+ * that died before prctl took effect is seen by poll. */
 static void
-tie_to_parent(int life)
+tie_to_parent(const int life[2])
 {
-	struct pollfd parent = { life, 0, 0 };
+	struct pollfd parent = { life[0], 0, 0 };
 
+	close(life[1]);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || poll(&parent, 1, 0) != 0)
 		_exit(SHIM_BAD_JOB);
 }
@@ -358,7 +359,7 @@ stage_prepare(void *context)
 	if (pid < 0)
 		return fail(stage, "a process in a namespace");
 	if (pid == 0) {
-		tie_to_parent(life[0]);
+		tie_to_parent(life);
 		execve(stage->argv[0], stage->argv, nothing);
 		_exit(SHIM_BAD_JOB);
 	}
