@@ -169,6 +169,24 @@ fuzz: $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%) ## fuzz each parser for FUZZ_SECOND
 		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(BUILD)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done
 FUZZ_SECONDS ?= 60
 
+# Each benchmark prints ratios of one run: ours against the same work in plain C, or against a library.
+BENCH := $(wildcard tests/bench/*_bench.c)
+define bench_rule
+$(BUILD)/bench/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(firstword $(subst _, ,$(notdir $(1))))))
+	@mkdir -p $$(@D)
+	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+endef
+$(foreach t,$(BENCH),$(eval $(call bench_rule,$(t))))
+$(BUILD)/bench/%.ptx: tests/bench/%.cu
+	@mkdir -p $(@D)
+	nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -lineinfo -ptx -o $@ $<
+bench: programs $(BENCH:tests/bench/%.c=$(BUILD)/bench/%) $(patsubst tests/bench/%.cu,$(BUILD)/bench/%.ptx,$(wildcard tests/bench/*.cu)) ## measure: ratios in one run
+	for b in $(BENCH:tests/bench/%.c=%); do $(BUILD)/bench/$$b $(BUILD)/bench; done
+
+.PHONY: schemas
+schemas: $(LIBEXEC)/km-schema ## write schemas/ anew from the record table
+	for name in $$($<); do $< $$name >schemas/$$name.json.tmp; mv schemas/$$name.json.tmp schemas/$$name.json; done
+
 .PHONY: install clean distclean help deps layers
 layers:
 	@$(foreach l,$(ALL_LIBS),echo '$(l) $(LIBS_$(l))';)

@@ -1,0 +1,26 @@
+#!/bin/bash
+# What a reader trips over: long lines, long functions, blanks at line ends, man pages that do not render, stale options.
+set -u
+cd "$(dirname "$0")/../.."
+out=${KM_OUT:-out}
+tests=0 failures=0
+
+report() { # description, offending lines
+	tests=$((tests + 1))
+	if [ -z "$2" ]; then echo "ok $tests - $1"; else
+		echo "not ok $tests - $1"
+		echo "$2" | head -20 | sed 's/^/# /'
+		failures=1
+	fi
+}
+
+sources=$(git ls-files "*.c" "*.h" "*.sh" "*.bats" "*.bash" | grep -v "^tests/data/")
+report "lines have at most 130 columns" "$(for f in $sources; do expand -t 4 "$f" | awk -v f="$f" 'length > 130 { print f ":" NR ": " length " columns" }'; done)"
+report "no blanks at line ends" "$(grep -nE "[ 	]+\$" $(echo "$sources" | grep -v "^tests/tui/"))"
+report "functions have at most 100 lines" "$(awk 'FNR == 1 { start = 0 } /^{$/ { start = FNR } /^}$/ && start { if (FNR - start > 100) print FILENAME ":" start ": " FNR - start " lines"; start = 0 }' $(git ls-files 'common/*.c' 'stages/*.c'))"
+report "every source opens with a comment" "$(for f in $(git ls-files 'common/*.c' 'common/*.h' 'stages/*.c' 'tests/*.c'); do case $f in tests/data/*) continue ;; esac; [ "$(head -c 2 "$f")" = '/*' ] || [[ $f == *.h ]] || echo "$f"; done)"
+report "man pages are clean" "$(for f in "$out"/man/*.1; do mandoc -Tlint -Wwarning "$f" 2>&1; done | grep -v 'referenced manual not found')"
+report "every program has a man page and an example in its help" "$(for d in stages/*/; do n=$(basename "$d"); [ -f "stages/$n/km-$n.1" ] || echo "$n has no man page"; "$out/bin/km-$n" -h | grep -q '^example: km-' || echo "$n has no example"; done)"
+report "no note about work in progress is left" "$(grep -nE 'TODO|FIXME|XXX|HACK' $sources | grep -v '^tests/lint/' | grep -vE "XXXXXX|uXXXX")"
+echo "1..$tests"
+exit $failures
