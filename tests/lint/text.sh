@@ -14,7 +14,7 @@ report() { # description, offending lines
 	fi
 }
 
-sources=$(git ls-files "*.c" "*.h" "*.sh" "*.bats" "*.bash" | grep -v "^tests/data/")
+sources=$(git ls-files "common/*.c" "common/*.h" "stages/*.c" "stages/*.h" "tests/*.c" "tests/*.sh")
 report "lines have at most 130 columns" "$(for f in $sources; do expand -t 4 "$f" | awk -v f="$f" 'length > 130 { print f ":" NR ": " length " columns" }'; done)"
 report "no blanks at line ends" "$(grep -nE "[ 	]+\$" $(echo "$sources" | grep -v "^tests/tui/"))"
 report "functions have at most 100 lines" "$(awk 'FNR == 1 { start = 0 } /^{$/ { start = FNR } /^}$/ && start { if (FNR - start > 100) print FILENAME ":" start ": " FNR - start " lines"; start = 0 }' $(git ls-files 'common/*.c' 'stages/*.c'))"
