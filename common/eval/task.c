@@ -218,24 +218,26 @@ task_resolve(const struct task *t, const json_t *given, int64_t values[TASK_MAX_
 	return math_resolve_axes(axes, (size_t)t->axes, list, count, values, err);
 }
 
+/* Bytes of all tensors. Summed in double, which is exact as far as any limit and never wraps round. */
 static int
 measure(const struct task *t, struct task_workload *w, struct buf *err)
 {
 	uint64_t limit = w->role == TASK_BENCH ? MAX_BENCH_BYTES : MAX_CHECK_BYTES;
+	double total = 0;
 
 	for (int i = 0; i < t->inputs + t->outputs; i++) {
 		const struct task_tensor *tensor = i < t->inputs ? &t->input[i] : &t->output[i - t->inputs];
-		int64_t shape[TASK_MAX_RANK];
-		uint64_t bytes;
+		double bytes = (double)dtype_bytes(tensor->dtype);
 
-		task_shape(t, tensor, w, shape);
-		if (tensor_size(tensor->dtype, tensor->rank, shape, NULL, &bytes, err))
-			return buf_err(err, " (workload '%s', tensor '%s')", w->name, tensor->name);
-		w->tensor_bytes += bytes;
+		for (int d = 0; d < tensor->rank; d++)
+			bytes *= (double)w->axes[axis_index(t, tensor->shape[d])];
+		total += bytes;
 	}
-	if (w->tensor_bytes > limit)
-		return buf_err(err, "workload '%s' needs %llu bytes for its tensors, more than the %llu allowed", w->name,
-			(unsigned long long)w->tensor_bytes, (unsigned long long)limit);
+	if (total > (double)limit)
+		return buf_err(err, total < 1e15 ? "workload '%s' needs %.0f bytes for its tensors, more than the %llu allowed" :
+			"workload '%s' needs %.3g bytes for its tensors, more than the %llu allowed", w->name, total,
+			(unsigned long long)limit);
+	w->tensor_bytes = (uint64_t)total;
 	return 0;
 }
 
