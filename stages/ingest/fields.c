@@ -122,7 +122,7 @@ fields_nearest(const char *word, const char *const *candidates)
 		if (other > LONGEST_WORD)
 			continue;
 		d = distance(word, length, *candidates, other);
-		if (d < least && 2 * d < length) {
+		if (d < least && 2 * d <= length) {
 			least = d;
 			nearest = *candidates;
 		}

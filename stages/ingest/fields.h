@@ -34,8 +34,8 @@ extern const struct field fields_task[];
 /* 0, or -1 with a sentence that names the path: "axes[2]: unknown key \"vlaue\"; is \"value\" meant?". */
 int fields_check(const struct field *fields, const json_t *object, struct buf *err);
 
-/* The candidate nearest to a misspelt word: at most two letters inserted, left out or replaced, and fewer
- * than half of the word. NULL if none is. Candidates end with NULL; the result is one of them. */
+/* The candidate nearest to a misspelt word: at most two letters inserted, left out or replaced, and at most
+ * half of the word. NULL if none is. Candidates end with NULL; the result is one of them. */
 const char *fields_nearest(const char *word, const char *const *candidates);
 
 #endif
