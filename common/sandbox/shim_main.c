@@ -478,8 +478,9 @@ static void
 set_end(const struct job *job, int status, enum sandbox_cause stopped, struct shim_report *report)
 {
 	uint64_t cpu_ns = report->user_ns + report->system_ns;
+	/* The limit counts ticks, the usage nanoseconds: on a busy machine they differ by a tenth and more. */
 	bool by_cpu = WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || (WTERMSIG(status) == SIGKILL &&
-		cpu_ns >= job->head.limits.cpu_s * 1000000000u));
+		cpu_ns / 500000000u >= job->head.limits.cpu_s));
 
 	report->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	report->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
