@@ -184,13 +184,13 @@ judge_success(struct compile *c, struct cuda_build *result, const char *folder, 
 	build_log_clean(&c->log, &resources);
 	buf_add(&result->log, buf_str(&c->log), c->log.len);
 	result->verdict = CUDA_OK;
-	info = ptxinfo_read(buf_str(&c->ptx), c->ptx.len, buf_str(&resources), resources.len, &reason);
-	if (!info) {
-		refuse(result, CUDA_UNSUPPORTED, &reason);
-		goto out;
-	}
 	if (fatbin_check(buf_str(&c->object), c->object.len, buf_str(&c->fatbin), c->fatbin.len, &reason) < 0) {
 		refuse(result, CUDA_SUSPICIOUS, &reason);
+		goto out;
+	}
+	info = ptxinfo_read(buf_str(&c->ptx), c->ptx.len, buf_str(&c->fatbin), c->fatbin.len, &reason);
+	if (!info) {
+		refuse(result, CUDA_UNSUPPORTED, &reason);
 		goto out;
 	}
 	for (uint32_t i = 0; i < info->kernels; i++)

@@ -14,7 +14,8 @@ struct cuda_build {
 	struct buf log;		/* COMPILE_ERROR: what nvcc said, file names shortened, at most CUDA_LOG_BYTES; else
 				 * one sentence with the reason; OK: warnings */
 	char *folder;		/* OK: absolute path of {solution.so, device.ptx, device.fatbin, ptxas.txt, source.cu,
-				 * prelude.h}, read-only to all users of the cache, never changed once published */
+				 * prelude.h}, read-only to all users of the cache, never changed once published.
+				 * ptxas.txt is for people: a source's own messages can look like it */
 	bool cached;		/* nothing was compiled */
 	uint64_t wall_ns;	/* of nvcc, 0 when cached */
 };

@@ -1,85 +1,141 @@
-/* The device image inside a shared object, compared with the one that nvcc kept.
+/* The device image: compared with the one in the shared object, and read for what its kernels need.
  *
  * In: an ELF file whose content a stranger influenced (assembler statements can fill any section), and nvcc's fatbin.
- * Out: yes or no. A source can embed a foreign image and register it itself; device code is never taken from here, and
- * this check says early that somebody tried. */
-#include <elf.h>
-#include <stdbool.h>
-
+ * Out: yes or no, and figures. A source can embed a foreign image and register it itself; device code is never taken
+ * from the object, and the check says early that somebody tried. Formats: the fatbin is a header of 16 bytes (magic,
+ * version, its own size, size of the rest) and entries (kind, version, header size, payload size); kind 2 is an ELF file
+ * whose .nv.info sections hold attributes, seen in what nvcc 13.0 writes and compared with ptxas -v. */
+#include "cuda/elf_view.h"
 #include "cuda/fatbin.h"
 
-enum { WRAPPER_BYTES = 24, MAX_SECTIONS = 4096 };
-
-struct object {
-	const uint8_t *bytes;
-	size_t count;
-	Elf64_Ehdr header;
-	struct buf *reason;
+enum {
+	WRAPPER_BYTES = 24, FATBIN_HEADER = 16, ENTRY_HEADER = 16, KIND_ELF = 2,
+	ATTRIBUTE_SIZED = 4, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_REGISTERS = 0x2f, SHARED_RESERVED = 1024,
 };
+#define FATBIN_MAGIC 0xba55ed50u
 
-static bool
-within(const struct object *o, uint64_t offset, uint64_t bytes)
+/* ---- the shared object */
+/* The only section of this name, or NULL. */
+static const uint8_t *
+only_section(const struct elf_view *view, const char *name, Elf64_Shdr *found)
 {
-	return offset <= o->count && bytes <= o->count - offset;
-}
-
-static int
-section_at(const struct object *o, unsigned i, Elf64_Shdr *section)
-{
-	uint64_t offset = o->header.e_shoff + (uint64_t)i * sizeof *section;
-
-	if (i >= o->header.e_shnum || !within(o, offset, sizeof *section))
-		return buf_err(o->reason, "the shared object's section table is damaged");
-	memcpy(section, o->bytes + offset, sizeof *section);
-	return 0;
-}
-
-/* The only section of this name; -1 when there is none or more than one. */
-static int
-find_section(const struct object *o, const char *name, Elf64_Shdr *found)
-{
-	Elf64_Shdr names, section;
+	Elf64_Shdr section;
 	int count = 0;
 
-	if (section_at(o, o->header.e_shstrndx, &names) < 0)
-		return -1;
-	if (!within(o, names.sh_offset, names.sh_size))
-		return buf_err(o->reason, "the shared object's section names are damaged");
-	for (unsigned i = 0; i < o->header.e_shnum; i++) {
-		uint64_t room;
-
-		if (section_at(o, i, &section) < 0)
-			return -1;
-		if (section.sh_name >= names.sh_size)
-			continue;
-		room = names.sh_size - section.sh_name;
-		if (room > strlen(name) && !memcmp(o->bytes + names.sh_offset + section.sh_name, name, strlen(name) + 1)) {
+	for (unsigned i = 0; elf_section(view, i, &section); i++)
+		if (!strcmp(elf_section_name(view, &section), name)) {
 			*found = section;
 			count++;
 		}
-	}
-	if (count != 1 || found->sh_type == SHT_NOBITS || !within(o, found->sh_offset, found->sh_size))
-		return buf_err(o->reason, "the shared object has %d sections %s instead of one", count, name);
-	return 0;
+	return count == 1 ? elf_section_bytes(view, found) : NULL;
 }
 
 int
 fatbin_check(const void *object, size_t object_bytes, const void *fatbin, size_t fatbin_bytes, struct buf *reason)
 {
-	struct object o = { object, object_bytes, .reason = reason };
 	Elf64_Shdr image, segment;
+	const uint8_t *bytes;
+	struct elf_view view;
 
-	if (object_bytes < sizeof o.header || memcmp(object, ELFMAG, SELFMAG) != 0)
-		return buf_err(reason, "the shared object is no ELF file");
-	memcpy(&o.header, object, sizeof o.header);
-	if (o.header.e_ident[EI_CLASS] != ELFCLASS64 || o.header.e_shentsize != sizeof(Elf64_Shdr) ||
-	    o.header.e_shnum > MAX_SECTIONS)
-		return buf_err(reason, "the shared object is no ELF file of this machine");
-	if (find_section(&o, ".nv_fatbin", &image) < 0 || find_section(&o, ".nvFatBinSegment", &segment) < 0)
-		return -1;
-	if (image.sh_size != fatbin_bytes || memcmp(o.bytes + image.sh_offset, fatbin, fatbin_bytes) != 0)
+	if (!elf_open(&view, object, object_bytes))
+		return buf_err(reason, "the shared object is no sound ELF file");
+	bytes = only_section(&view, ".nv_fatbin", &image);
+	if (!bytes || !only_section(&view, ".nvFatBinSegment", &segment))
+		return buf_err(reason, "the shared object has not exactly one device image");
+	if (image.sh_size != fatbin_bytes || memcmp(bytes, fatbin, fatbin_bytes) != 0)
 		return buf_err(reason, "the shared object carries device code that nvcc did not make from the source");
 	if (segment.sh_size != WRAPPER_BYTES)
 		return buf_err(reason, "the shared object registers more than one device image");
 	return 0;
+}
+
+/* ---- the fatbin */
+static uint64_t
+little(const uint8_t *bytes, int count)
+{
+	uint64_t value = 0;
+
+	while (count--)
+		value = value << 8 | bytes[count];
+	return value;
+}
+
+static struct ptxinfo_kernel *
+kernel_named(struct ptxinfo *info, const char *name)
+{
+	return (struct ptxinfo_kernel *)ptxinfo_kernel(info, name);	/* info is ours to change */
+}
+
+/* .nv.info: attributes of a byte of format, a byte of kind, two of size or value, then the value of sized ones; those
+ * for a kernel start with the number of its symbol. */
+static void
+read_attributes(const struct elf_view *view, const Elf64_Shdr *section, struct ptxinfo *info)
+{
+	const uint8_t *at = elf_section_bytes(view, section), *end = at ? at + section->sh_size : NULL, *symbols;
+	Elf64_Shdr table, strings;
+	Elf64_Sym symbol;
+
+	if (!at || !elf_section(view, section->sh_link, &table) || !elf_section(view, table.sh_link, &strings) ||
+	    !(symbols = elf_section_bytes(view, &table)))
+		return;
+	while (end - at >= 4) {
+		uint64_t size = at[0] == ATTRIBUTE_SIZED ? little(at + 2, 2) : 0;
+		uint8_t kind = at[1];
+		struct ptxinfo_kernel *k;
+
+		at += 4;
+		if (size > (uint64_t)(end - at))
+			return;
+		if (size == 8 && (kind == ATTRIBUTE_REGISTERS || kind == ATTRIBUTE_FRAME_SIZE) &&
+		    little(at, 4) < table.sh_size / sizeof symbol) {
+			memcpy(&symbol, symbols + little(at, 4) * sizeof symbol, sizeof symbol);
+			k = kernel_named(info, elf_string(view, &strings, symbol.st_name));
+			if (k)
+				*(kind == ATTRIBUTE_REGISTERS ? &k->registers : &k->local_bytes) = (uint32_t)little(at + 4, 4);
+		}
+		at += size;
+	}
+}
+
+static void
+read_machine_code(const struct elf_view *view, struct ptxinfo *info)
+{
+	static const char shared[] = ".nv.shared.";
+	Elf64_Shdr section;
+
+	for (unsigned i = 0; elf_section(view, i, &section); i++) {
+		const char *name = elf_section_name(view, &section);
+		struct ptxinfo_kernel *k;
+
+		if (!strcmp(name, ".nv.info")) {
+			read_attributes(view, &section, info);
+		} else if (!strncmp(name, shared, sizeof shared - 1) && (k = kernel_named(info, name + sizeof shared - 1))) {
+			/* The system's own part comes first. */
+			k->static_shared = section.sh_size > SHARED_RESERVED && section.sh_size < UINT32_MAX ?
+				(uint32_t)section.sh_size - SHARED_RESERVED : 0;
+		}
+	}
+}
+
+int
+fatbin_resources(const void *fatbin, size_t fatbin_bytes, struct ptxinfo *info, struct buf *err)
+{
+	const uint8_t *bytes = fatbin;
+	uint64_t at = FATBIN_HEADER;
+	struct elf_view view;
+
+	if (fatbin_bytes < FATBIN_HEADER || little(bytes, 4) != FATBIN_MAGIC || little(bytes + 6, 2) != FATBIN_HEADER)
+		return buf_err(err, "the device image is no fatbin of a known form");
+	while (fatbin_bytes - at >= ENTRY_HEADER) {
+		uint64_t header = little(bytes + at + 4, 4), payload = little(bytes + at + 8, 8);
+
+		if (header < ENTRY_HEADER || header > fatbin_bytes - at || payload > fatbin_bytes - at - header)
+			return buf_err(err, "the device image's entries run past its end");
+		if (little(bytes + at, 2) == KIND_ELF && elf_open(&view, bytes + at + header, payload)) {
+			read_machine_code(&view, info);
+			return 0;
+		}
+		at += header + payload;
+	}
+	return buf_err(err, "the device image holds no machine code");
 }

@@ -1,6 +1,6 @@
 /* A small reader of PTX: entries with their parameter layout, module variables, thread limits.
  *
- * In: PTX as nvcc wrote it, and what ptxas -v said about it. Out: tables. It does not understand instructions:
+ * In: PTX as nvcc wrote it, and the fatbin for what its kernels need. Out: tables. It does not understand instructions:
  * bodies are skipped by counting braces outside comments and strings, and everything it needs stands at module
  * level. Parameters are laid out in order, each at a multiple of its alignment, as the ABI says. */
 #include <ctype.h>
@@ -9,6 +9,7 @@
 #include "base/die.h"
 #include "base/num.h"
 #include "cuda/cuda.h"
+#include "cuda/fatbin.h"
 #include "cuda/ptxinfo.h"
 
 struct reader {
@@ -362,60 +363,15 @@ compare_kernels(const void *a, const void *b)
 	return strcmp(((const struct ptxinfo_kernel *)a)->name, ((const struct ptxinfo_kernel *)b)->name);
 }
 
-/* ---- ptxas -v
- * "ptxas info    : Compiling entry function 'NAME' for 'sm_90'" starts a kernel; the lines after it hold
- * "N bytes stack frame", "Used N registers", "N bytes smem", "N bytes cmem[0]". */
-static void
-number_before(const char *line, const char *end, const char *what, uint32_t *out)
-{
-	const char *hit = memmem(line, (size_t)(end - line), what, strlen(what)), *digit = hit;
-	uint64_t value;
-
-	if (!hit)
-		return;
-	while (digit > line && isdigit((unsigned char)digit[-1]))
-		digit--;
-	if (token_number((struct token){ digit, (size_t)(hit - digit) }, UINT32_MAX, &value) == 0)
-		*out = (uint32_t)value;
-}
-
-static void
-read_ptxas(struct ptxinfo *info, const char *text, size_t bytes)
-{
-	static const char start[] = "ptxas info    : Compiling entry function '";
-	struct ptxinfo_kernel *k = NULL;
-
-	for (const char *end = text + bytes, *line = text, *next; line < end; line = next) {
-		const char *stop = memchr(line, '\n', (size_t)(end - line));
-
-		next = stop ? stop + 1 : end;
-		stop = stop ? stop : end;
-		if ((size_t)(stop - line) > sizeof start - 1 && !memcmp(line, start, sizeof start - 1)) {
-			const char *name = line + sizeof start - 1;
-			const char *quote = memchr(name, '\'', (size_t)(stop - name));
-			char *copy = quote ? xstrndup(name, (size_t)(quote - name)) : NULL;
-
-			k = copy ? (struct ptxinfo_kernel *)ptxinfo_kernel(info, copy) : NULL;
-			if (k && k->registers)	/* the first word counts: later ones may be a candidate's #pragma message */
-				k = NULL;
-			free(copy);
-		} else if (k) {
-			number_before(line, stop, " bytes stack frame", &k->local_bytes);
-			number_before(line, stop, " registers", &k->registers);
-			number_before(line, stop, " bytes smem", &k->static_shared);
-			number_before(line, stop, " bytes cmem[0]", &k->constant_bytes);
-		}
-	}
-}
-
 struct ptxinfo *
-ptxinfo_read(const char *ptx, size_t ptx_bytes, const char *ptxas, size_t ptxas_bytes, struct buf *err)
+ptxinfo_read(const char *ptx, size_t ptx_bytes, const void *fatbin, size_t fatbin_bytes, struct buf *err)
 {
 	struct ptxinfo *info = xcalloc(1, sizeof *info);
 	struct reader r = { ptx, ptx + ptx_bytes, err, info, CUDA_SYMBOLS, 0, 0 };
+	uint32_t constant_bytes = 0;
 
-	if (ptx_bytes > PTXINFO_MAX_BYTES || ptxas_bytes > PTXINFO_MAX_BYTES) {
-		buf_err(err, "the PTX is over %d MiB", PTXINFO_MAX_BYTES >> 20);
+	if (ptx_bytes > PTXINFO_MAX_BYTES || fatbin_bytes > PTXINFO_MAX_BYTES) {
+		buf_err(err, "the device code is over %d MiB", PTXINFO_MAX_BYTES >> 20);
 		goto fail;
 	}
 	if (read_module(&r) < 0)
@@ -427,8 +383,12 @@ ptxinfo_read(const char *ptx, size_t ptx_bytes, const char *ptxas, size_t ptxas_
 			buf_err(err, "the PTX defines kernel %s twice", info->kernel[i].name);
 			goto fail;
 		}
-	if (ptxas)
-		read_ptxas(info, ptxas, ptxas_bytes);
+	for (uint32_t i = 0; i < info->symbols; i++)
+		constant_bytes += info->symbol[i].constant ? (uint32_t)info->symbol[i].bytes : 0;
+	for (uint32_t i = 0; i < info->kernels; i++)
+		info->kernel[i].constant_bytes = constant_bytes;
+	if (fatbin && fatbin_resources(fatbin, fatbin_bytes, info, err) < 0)
+		goto fail;
 	return info;
 fail:
 	ptxinfo_free(info);

@@ -1,5 +1,5 @@
 /* What the recorder and the plan's parser need to know of the device code: entries, parameters, variables.
- * Read from the PTX that nvcc kept and from ptxas -v; bounded, for the text is a stranger's. */
+ * Read from the PTX and the fatbin that nvcc kept; bounded, for their content is a stranger's. */
 #ifndef CUDA_PTXINFO_H
 #define CUDA_PTXINFO_H
 
@@ -27,7 +27,8 @@ struct ptxinfo_kernel {
 	uint32_t max_threads;		/* product of .maxntid or .reqntid, 1024 without */
 	uint32_t required_block[3];	/* .reqntid, or zeros */
 	uint32_t required_cluster[3];	/* .reqnctapercluster, or zeros */
-	uint32_t registers, static_shared, local_bytes, constant_bytes;	/* from ptxas -v; registers 0: not known */
+	uint32_t registers, static_shared, local_bytes;	/* from the machine code; registers 0: not known */
+	uint32_t constant_bytes;	/* of the module's constant variables */
 };
 
 /* A `__device__` or `__constant__` variable, with the address it gets in every plan of this code. */
@@ -45,8 +46,9 @@ struct ptxinfo {
 	struct ptxinfo_symbol *symbol;	/* in the order of the PTX */
 };
 
-/* Reads PTX text and the output of ptxas -v (NULL: no resources). NULL with a sentence. Returned owned. */
-struct ptxinfo *ptxinfo_read(const char *ptx, size_t ptx_bytes, const char *ptxas, size_t ptxas_bytes, struct buf *err);
+/* Reads PTX text and nvcc's fatbin (NULL: resources stay 0). NULL with a sentence. Returned owned. */
+struct ptxinfo *ptxinfo_read(const char *ptx, size_t ptx_bytes, const void *fatbin, size_t fatbin_bytes,
+	struct buf *err);
 void ptxinfo_free(struct ptxinfo *info);
 /* NULL when there is none. Borrowed. */
 const struct ptxinfo_kernel *ptxinfo_kernel(const struct ptxinfo *info, const char *name);

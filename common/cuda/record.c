@@ -345,14 +345,14 @@ read_build_file(const char *folder, const char *name, size_t max, struct buf *ou
 static struct ptxinfo *
 read_info(const char *folder, struct buf *err)
 {
-	struct buf ptx = BUF_INIT, ptxas = BUF_INIT;
+	struct buf ptx = BUF_INIT, fatbin = BUF_INIT;
 	struct ptxinfo *info = NULL;
 
 	if (read_build_file(folder, "device.ptx", PTXINFO_MAX_BYTES, &ptx, err) == 0 &&
-	    read_build_file(folder, "ptxas.txt", PTXINFO_MAX_BYTES, &ptxas, err) == 0)
-		info = ptxinfo_read(buf_str(&ptx), ptx.len, buf_str(&ptxas), ptxas.len, err);
+	    read_build_file(folder, "device.fatbin", PTXINFO_MAX_BYTES, &fatbin, err) == 0)
+		info = ptxinfo_read(buf_str(&ptx), ptx.len, buf_str(&fatbin), fatbin.len, err);
 	buf_release(&ptx);
-	buf_release(&ptxas);
+	buf_release(&fatbin);
 	return info;
 }
 

@@ -1,4 +1,4 @@
-/* km-ptx IN OUT: the PTX worker. In: IN/{job.json, plan, device.ptx, ptxas.txt, inputs.bin}. Out:
+/* km-ptx IN OUT: the PTX worker. In: IN/{job.json, plan, device.ptx, device.fatbin, inputs.bin}. Out:
  * OUT/report.json and OUT/outputs.bin. Buffers are mapped where the plan recorded them, so that a device
  * pointer is a host pointer; nothing but inputs, poisoned outputs and scratch is there to be read. */
 #include <errno.h>
@@ -68,11 +68,11 @@ static void
 read_code(struct worker *w, const char *folder)
 {
 	struct buf ptx = read_input(folder, "device.ptx", MAX_FILE_BYTES), err = BUF_INIT;
-	struct buf ptxas = read_input(folder, "ptxas.txt", MAX_FILE_BYTES);
+	struct buf fatbin = read_input(folder, "device.fatbin", MAX_FILE_BYTES);
 	struct buf text = read_input(folder, "plan", PLAN_MAX_BYTES);
 	enum cuda_verdict verdict;
 
-	w->info = ptxinfo_read(buf_str(&ptx), ptx.len, buf_str(&ptxas), ptxas.len, &err);
+	w->info = ptxinfo_read(buf_str(&ptx), ptx.len, buf_str(&fatbin), fatbin.len, &err);
 	w->module = w->info ? ptx_parse(buf_str(&ptx), ptx.len, &err) : NULL;
 	if (!w->module)
 		die(EX_DATAERR, "device.ptx: %s", buf_str(&err));
@@ -80,7 +80,7 @@ read_code(struct worker *w, const char *folder)
 	if (!w->plan)
 		die(EX_DATAERR, "plan: %s", buf_str(&err));
 	buf_release(&ptx);
-	buf_release(&ptxas);
+	buf_release(&fatbin);
 	buf_release(&text);
 }
 

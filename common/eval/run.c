@@ -95,7 +95,7 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 {
 	static const char *const argv[] = { "/kernelmosaic/km-ptx", "/in", "/out", NULL };
 	struct buf job_text = BUF_INIT, plan = BUF_INIT, packed = BUF_INIT, unpacked = BUF_INIT, report = BUF_INIT;
-	struct buf ptx_path = BUF_INIT, ptxas_path = BUF_INIT, said = BUF_INIT;
+	struct buf ptx_path = BUF_INIT, fatbin_path = BUF_INIT, said = BUF_INIT;
 	int status = -1;
 
 	*result = (struct run_result){ .status = NULL };
@@ -103,13 +103,13 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 	plan_write(recording->plan, &plan);
 	add_tensors(inputs, t->inputs, &packed);
 	buf_addf(&ptx_path, "%s/device.ptx", build_folder);
-	buf_addf(&ptxas_path, "%s/ptxas.txt", build_folder);
+	buf_addf(&fatbin_path, "%s/device.fatbin", build_folder);
 	struct sandbox_input files[] = {
 		{ .name = "job.json", .bytes = buf_str(&job_text), .count = job_text.len },
 		{ .name = "plan", .bytes = buf_str(&plan), .count = plan.len },
 		{ .name = "inputs.bin", .bytes = buf_str(&packed), .count = packed.len },
 		{ .name = "device.ptx", .path = buf_str(&ptx_path) },
-		{ .name = "ptxas.txt", .path = buf_str(&ptxas_path) },
+		{ .name = "device.fatbin", .path = buf_str(&fatbin_path) },
 	};
 	struct sandbox_output outputs[] = {
 		{ .name = "outputs.bin", .max_bytes = w->tensor_bytes + 1, .content = &unpacked },
@@ -143,7 +143,7 @@ out:
 	buf_release(&unpacked);
 	buf_release(&report);
 	buf_release(&ptx_path);
-	buf_release(&ptxas_path);
+	buf_release(&fatbin_path);
 	buf_release(&said);
 	return status;
 }
