@@ -229,6 +229,7 @@ test_continuation(void **state)
 	json_decref(messages);
 	/* Only what is new is stored, the whole can be had, and call ids go on counting. */
 	assert_int_equal(json_array_size(json_object_get(repair, "messages")), 3);
+	assert_int_equal(rec_json_integer(json_array_get(json_object_get(repair, "turns"), 0), "message_index", -1), 1);
 	messages = conversation_messages(&w.sections, repair);
 	assert_int_equal(json_array_size(messages), 6);
 	assert_string_equal(rec_json_string(json_array_get(json_object_get(json_array_get(messages, 4), "tool_calls"), 0),

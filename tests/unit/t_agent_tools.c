@@ -250,7 +250,7 @@ test_guidance(void **state)
 	json_decref(used);
 	buf_reset(&text);
 	/* "element" is no word of "elementwise". */
-	guidance_choose(g, "element", PHASE_REPAIR, &text, &used);
+	guidance_choose(g, "element", PHASE_SOLVE, &text, &used);
 	assert_string_equal(text.data, "\nsecond\n");
 	json_decref(used);
 	guidance_free(g);
