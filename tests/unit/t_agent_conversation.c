@@ -114,8 +114,10 @@ test_stale(void **state)
 	static const struct {
 		const char *answers, *reason;
 	} cases[] = {
-		{ "{\"status\":\"RUNTIME_ERROR\",\"workload\":\"odd\",\"check\":\"memcheck\",\"kind\":\"out_of_bounds\",\"line\":7}", NULL },
-		{ "{\"status\":\"INCORRECT_NUMERICAL\"}", "status: the transcript answers \"INCORRECT_NUMERICAL\", the verdict says \"RUNTIME_ERROR\"" },
+		{ "{\"status\":\"RUNTIME_ERROR\",\"workload\":\"odd\",\"check\":\"memcheck\",\"kind\":\"out_of_bounds\","
+			"\"line\":7}", NULL },
+		{ "{\"status\":\"INCORRECT_NUMERICAL\"}",
+			"status: the transcript answers \"INCORRECT_NUMERICAL\", the verdict says \"RUNTIME_ERROR\"" },
 		{ "{\"line\":8}", "line: the transcript answers 8, the verdict says 7" },
 		{ "{\"workload\":\"one\"}", "workload" }, { "{\"kind\":\"misaligned\"}", "kind" },
 		{ "{\"check\":\"initcheck\"}", "check" },
