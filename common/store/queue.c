@@ -36,7 +36,8 @@ static const char schema[] =
 	"CREATE VIEW kept AS SELECT * FROM decision d WHERE action <> 'retract'"
 	" AND NOT EXISTS (SELECT 1 FROM decision r WHERE r.retracts = d.sequence);"
 	"CREATE VIEW standing AS SELECT * FROM kept d WHERE NOT EXISTS (SELECT 1 FROM kept later"
-	" WHERE later.task_id = d.task_id AND later.shown_sha256 = d.shown_sha256 AND later.sequence > d.sequence);";
+	" WHERE later.task_id = d.task_id AND later.shown_sha256 = d.shown_sha256"
+	" AND (later.time, later.sequence) > (d.time, d.sequence));";
 
 #define ITEM_COLUMNS \
 	"SELECT i.row, i.task_id, i.shown_sha256, i.name, i.family, i.dtypes, i.forms, s.action, s.actor," \
@@ -50,8 +51,8 @@ static const char schema[] =
 	" d LEFT JOIN item i ON i.task_id = d.task_id AND i.shown_sha256 = d.shown_sha256 "
 
 enum statement {
-	BEGIN, COMMIT, ROLLBACK, ADD, UNLIST_OTHERS, RELIST, UNLIST_ALL, LIST, REFRESH, TASK, SAME, DECIDE, LAST, RETRACT,
-	STANDING, LOG, DATA_VERSION, STATEMENTS
+	BEGIN, COMMIT, ROLLBACK, ADD, UNLIST_OTHERS, RELIST, UNLIST_ALL, LIST, REFRESH, TASK, SAME, DECIDE, LATEST,
+	LAST, RETRACT, STANDING, LOG, DATA_VERSION, STATEMENTS
 };
 static const char *const sql[STATEMENTS] = {
 	[BEGIN] = "BEGIN IMMEDIATE",
@@ -65,10 +66,11 @@ static const char *const sql[STATEMENTS] = {
 	[LIST] = ITEM_COLUMNS "WHERE i.listed ORDER BY i.name, i.task_id",
 	[REFRESH] = ITEM_COLUMNS "WHERE i.row = ?1",
 	[TASK] = "SELECT task FROM item WHERE row = ?1",
-	[SAME] = "SELECT 1 FROM kept WHERE task_id = ?1 AND shown_sha256 = ?2 AND action = ?4 AND actor = ?5 AND"
+	[SAME] = "SELECT 1 FROM decision WHERE task_id = ?1 AND shown_sha256 = ?2 AND action = ?4 AND actor = ?5 AND"
 		" actor_kind = ?6 AND mode = ?7 AND time = ?8 AND reason = ?9 AND name = ?3",
 	[DECIDE] = "INSERT INTO decision (task_id, shown_sha256, name, action, actor, actor_kind, mode, time, reason)"
 		" VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+	[LATEST] = "SELECT ifnull(max(time), '') FROM decision WHERE task_id = ?1 AND shown_sha256 = ?2",
 	[LAST] = "SELECT k.sequence, i.row FROM kept k JOIN item i ON i.task_id = k.task_id AND"
 		" i.shown_sha256 = k.shown_sha256 AND i.listed WHERE k.actor = ?1 AND k.actor_kind = ?2 AND k.mode = ?3"
 		" ORDER BY k.sequence DESC LIMIT 1",
@@ -76,7 +78,7 @@ static const char *const sql[STATEMENTS] = {
 		" retracts) SELECT task_id, shown_sha256, name, 'retract', actor, actor_kind, mode, ?2, '', sequence"
 		" FROM decision WHERE sequence = ?1",
 	[STANDING] = DECISION_COLUMNS "standing" DECISION_JOIN "WHERE d.action IN ('accept', 'reject')"
-		" ORDER BY d.name, listed DESC, d.sequence DESC",
+		" ORDER BY d.name, listed DESC, d.time DESC, d.sequence DESC",
 	[LOG] = DECISION_COLUMNS "decision" DECISION_JOIN "ORDER BY d.name, d.task_id, d.sequence",
 	[DATA_VERSION] = "PRAGMA data_version",
 };
@@ -525,16 +527,31 @@ time_now(char text[32])
 	strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
 }
 
+/* Now; or, where a clock was set back, the time of the last decision about the item: later decisions are never
+ * earlier. */
+static int
+time_of_decision(struct queue *q, const char *const *item, struct buf *out, struct buf *err)
+{
+	sqlite3_stmt *s = bind(q, LATEST, 2, item);
+	char now[32];
+
+	if (next(q, s, err) < 0)
+		return -1;
+	time_now(now);
+	buf_adds(out, strcmp(now, column(s, 0)) < 0 ? column(s, 0) : now);
+	sqlite3_reset(s);
+	return 0;
+}
+
 int
 queue_decide(struct queue *q, const struct queue_decision *d, struct buf *err)
 {
-	char now[32];
+	struct buf time = BUF_INIT;
 	const char *texts[] = { d->task_id, d->shown_sha256, d->name, queue_action_name(d->action), d->actor,
-		d->actor_kind, d->mode, d->time ? d->time : now, d->reason };
+		d->actor_kind, d->mode, d->time, d->reason };
 	sqlite3_stmt *s;
 	int got;
 
-	time_now(now);
 	if (d->time) {
 		s = bind(q, SAME, 9, texts);
 		got = next(q, s, err);
@@ -542,7 +559,13 @@ queue_decide(struct queue *q, const struct queue_decision *d, struct buf *err)
 		if (got)
 			return got < 0 ? -1 : 0;
 	}
-	return run(q, bind(q, DECIDE, 9, texts), err) < 0 ? -1 : 1;
+	got = d->time ? 0 : time_of_decision(q, texts, &time, err);
+	if (got < 0)
+		return -1;
+	texts[7] = d->time ? d->time : buf_str(&time);
+	got = run(q, bind(q, DECIDE, 9, texts), err) < 0 ? -1 : 1;
+	buf_release(&time);
+	return got;
 }
 
 int

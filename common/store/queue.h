@@ -1,8 +1,8 @@
 /* The review queue: what a reviewer is shown, and every decision about it, in one SQLite file.
  *
  * An item is a task as it was shown: its id and the SHA-256 of all that stands on the screen. Decisions are
- * only ever appended; undo appends a retraction. What holds for an item is its latest decision that was not
- * retracted, and a decision about another state of the task does not count for this one.
+ * only ever appended; undo appends a retraction. What holds for an item is its latest decision, by time, that
+ * was not retracted, and a decision about another state of the task does not count for this one.
  * Several processes of one host may use a queue at once (WAL); each decision is on the disk when
  * queue_decide returns. Files stay on one host: SQLite's locks do not work over a network. */
 #ifndef STORE_QUEUE_H
@@ -81,8 +81,8 @@ int64_t queue_version(struct queue *q);
 /* The JSON of an item, appended. 0, or -1 with a sentence. */
 int queue_task(struct queue *q, int64_t row, struct buf *out, struct buf *err);
 
-/* Appends a decision (not a retraction). 1 appended; 0 the same decision (item, action, actor, mode, time,
- * reason) is in the log; -1 with a sentence. */
+/* Appends a decision (not a retraction). 1 appended; 0 a decision with a time of its own was in the log
+ * already, even if it was retracted since; -1 with a sentence. */
 int queue_decide(struct queue *q, const struct queue_decision *decision, struct buf *err);
 /* Takes back the actor's latest decision of this mode that still stands, on any item on the list. 1 and its
  * item's row in *row, 0 there is none, -1 with a sentence. */

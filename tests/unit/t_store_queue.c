@@ -257,6 +257,34 @@ the_same_decision_is_imported_once(void **state)
 	queue_close(q);
 }
 
+/* A file of decisions may be older than what the queue knows, and hold what was taken back since. */
+static void
+what_is_imported_takes_its_place_in_time(void **state)
+{
+	struct queue *q = open_queue();
+	struct queue_decision d = { .task_id = "id-a", .shown_sha256 = "s", .name = "a", .action = QUEUE_ACCEPT,
+		.actor = "ann", .actor_kind = "person", .mode = "interactive", .time = "2026-01-01T00:00:00Z", .reason = "" };
+	struct buf err = BUF_INIT;
+
+	(void)state;
+	add(q, "a", "s");
+	assert_int_equal(queue_decide(q, &d, &err), 1);
+	assert_int_equal(undo(q, "ann"), 1);
+	assert_int_equal(queue_decide(q, &d, &err), 0);
+	assert_int_equal(action_of(q, 0), QUEUE_UNDECIDED);
+	decide(q, 0, QUEUE_REJECT);
+	d.actor = "bob";
+	assert_int_equal(queue_decide(q, &d, &err), 1);
+	assert_int_equal(action_of(q, 0), QUEUE_REJECT);
+	/* Of a time that is still to come: what is decided now holds all the same. */
+	d.time = "2999-01-01T00:00:00Z";
+	assert_int_equal(queue_decide(q, &d, &err), 1);
+	assert_int_equal(action_of(q, 0), QUEUE_ACCEPT);
+	decide(q, 0, QUEUE_REJECT);
+	assert_int_equal(action_of(q, 0), QUEUE_REJECT);
+	queue_close(q);
+}
+
 static void
 the_log_cannot_be_rewritten(void **state)
 {
@@ -531,6 +559,7 @@ main(void)
 		cmocka_unit_test_setup(undo_takes_back_only_ones_own, set_up),
 		cmocka_unit_test_setup(a_decision_lapses_when_the_task_changes, set_up),
 		cmocka_unit_test_setup(the_same_decision_is_imported_once, set_up),
+		cmocka_unit_test_setup(what_is_imported_takes_its_place_in_time, set_up),
 		cmocka_unit_test_setup(the_log_cannot_be_rewritten, set_up),
 		cmocka_unit_test_setup(an_abandoned_import_leaves_nothing, set_up),
 		cmocka_unit_test_setup(another_process_is_noticed, set_up),
