@@ -74,7 +74,6 @@ optimize_case(struct agent_case *c, struct buf *err)
 	if (branch && !agent_redo(c, branch, sha256))
 		return 0;
 	sections_forget(&c->sections, PHASE_OPTIMIZE);
-	options.max_turns = agent_args.max_turns;
 	status = search_run(c->agent->eval, c->task, c->session, &c->sections, c->agent->guidance, &options, &found,
 		&conversations, err);
 	if (status == 0)
@@ -101,6 +100,7 @@ main(int argc, char **argv)
 	footer_start(argc, argv);
 	zst_register();
 	first = opt_parse(&program, argc, argv);
+	options.max_turns = agent_args.max_turns;
 	agent_open(&agent);
 	status = agent_filter(&agent, "optimize", transform, counters, argc - first, argv + first);
 	agent_close(&agent);
