@@ -9,19 +9,40 @@
 
 typedef __int128 wide;	/* sums of at most eight products of int64 do not overflow it */
 
-static wide
-affine_value(const struct subscript *s, const struct frame *frame, int64_t *step)
+/* The subscript in lane 0 of a frame whose lanes are neighbours, and its step from lane to lane. */
+static int
+linear_value(struct math_run *run, const struct subscript *s, const struct frame *frame, wide *value, int64_t *step)
 {
-	wide value = s->constant;
-
 	*step = 0;
-	for (int i = 0; i < s->term_count; i++) {
-		if (s->terms[i].variable == frame->vector)
-			*step = s->terms[i].coefficient;
-		else
-			value += (wide)s->terms[i].coefficient * frame->env[s->terms[i].variable];
+	if (s->op) {
+		struct frame one = frame_one(frame);
+		union lane lane = { 0 };
+		int status = math_eval(run, s->op, &one, &lane);
+
+		*value = lane.integer;
+		return status;
 	}
-	return value;
+	*value = s->constant;
+	for (int i = 0; i < s->term_count; i++) {
+		if (s->terms[i].variable == frame->vector) {
+			*step = s->terms[i].coefficient;
+			*value += (wide)*step * frame->first;
+		} else
+			*value += (wide)s->terms[i].coefficient * frame->env[s->terms[i].variable];
+	}
+	return EVAL_OK;
+}
+
+/* Are all subscripts linear along the lanes? Those that no lane changes are, whatever they are. */
+static bool
+is_row(const struct op *op, const struct frame *frame)
+{
+	if (frame->lane)
+		return false;
+	for (int d = 0; d < op->store->rank && !op->affine; d++)
+		if (op->subscripts[d].op && !frame_uniform(frame, op->subscripts[d].op))
+			return false;
+	return true;
 }
 
 static int
@@ -80,16 +101,10 @@ access_one(struct math_run *run, const struct op *op, const struct frame *frame,
 	int status;
 
 	for (int d = 0; d < s->rank; d++) {
-		const struct subscript *sub = &op->subscripts[d];
-		union lane lane;
 		wide value;
 
-		if (sub->op) {
-			if ((status = math_eval(run, sub->op, frame, &lane)))
-				return status;
-			value = lane.integer;
-		} else
-			value = affine_value(sub, frame, &step);
+		if ((status = linear_value(run, &op->subscripts[d], frame, &value, &step)))
+			return status;
 		if (value < 0 || value >= s->shape[d])
 			return op->pad ? math_eval_as(run, op->pad, op->type, frame, out) : fail_outside(run, op, d, value);
 		offset += (int64_t)value * s->stride[d];
@@ -148,9 +163,10 @@ access_row(struct math_run *run, const struct op *op, const struct frame *frame,
 
 	for (int d = 0; d < s->rank; d++) {
 		int64_t step;
-		wide start = affine_value(&op->subscripts[d], frame, &step);
+		wide start;
 
-		start += (wide)step * frame->first;
+		if ((status = linear_value(run, &op->subscripts[d], frame, &start, &step)))
+			return status;
 		clip(start, step, s->shape[d], &low, &high);
 		if (!op->pad && (low > 0 || high < frame->lanes))
 			return fail_outside(run, op, d, start + (wide)step * (low > 0 ? 0 : high));
@@ -235,7 +251,7 @@ math_eval_access(struct math_run *run, const struct op *op, const struct frame *
 {
 	if (frame->vector < 0)
 		return access_one(run, op, frame, out);
-	if (op->affine && !frame->lane)
+	if (is_row(op, frame))
 		return access_row(run, op, frame, out);
 	return access_lanes(run, op, frame, out);
 }

@@ -23,6 +23,18 @@ math_fail(struct math_run *run, const struct op *op, const char *format, ...)
 	return EVAL_FAILED;
 }
 
+/* Steps are to follow time: a fixed part for each op, and more for what calls the mathematical library. */
+int
+math_count_steps(struct math_run *run, const struct op *op, int lanes)
+{
+	bool dear = (op->kind == NODE_CALL && op->function->kind == FUNCTION_REAL) || op->kind == NODE_POWER;
+
+	run->steps += 16 + (uint64_t)lanes * (dear ? 8 : 1);
+	if (run->steps <= run->step_limit)
+		return EVAL_OK;
+	return math_fail(run, op, "the evaluation takes more than %llu steps", (unsigned long long)run->step_limit);
+}
+
 union lane *
 math_take(struct math_run *run, size_t lanes)
 {
@@ -498,9 +510,8 @@ math_eval(struct math_run *run, const struct op *op, const struct frame *frame, 
 			out[i] = out[0];
 		return status;
 	}
-	run->steps += (uint64_t)frame->lanes;
-	if (run->steps > run->step_limit)
-		return math_fail(run, op, "the evaluation takes more than %llu steps", (unsigned long long)run->step_limit);
+	if (math_count_steps(run, op, frame->lanes))
+		return EVAL_FAILED;
 	run->depth++;
 	status = eval_kind(run, op, frame, out);
 	run->depth--;

@@ -84,8 +84,8 @@ void math_free(struct math_spec *spec);
 /* ---- evaluation */
 
 struct math_limits {
-	uint64_t steps;		/* element operations; 0: 4e9 (roughly ten seconds) */
-	uint64_t memory_bytes;	/* intermediates and their bookkeeping; 0: 1 GiB */
+	uint64_t steps;		/* 0: 4e9, which is roughly ten seconds */
+	uint64_t memory_bytes;	/* outputs, intermediates and their bookkeeping; 0: 1 GiB */
 };
 
 struct math_run;
@@ -113,7 +113,7 @@ struct math_value {
 int math_element(struct math_run *run, size_t output, const int64_t *subscripts, struct math_value *value,
 	struct buf *err);
 
-/* Element operations of the last math_evaluate or math_element: a measure that is the same everywhere. */
+/* What the last math_evaluate or math_element took: the same on every machine, and about 1 to 4 for each ns. */
 uint64_t math_run_steps(const struct math_run *run);
 
 #endif

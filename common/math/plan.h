@@ -122,6 +122,8 @@ int math_eval_as(struct math_run *run, const struct op *op, enum math_type type,
 	union lane *out);
 int math_fail(struct math_run *run, const struct op *op, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Adds what one op costs in so many lanes; past the limit it fails. */
+int math_count_steps(struct math_run *run, const struct op *op, int lanes);
 /* Room for lanes, given back when the calling op's math_eval returns; NULL fails the evaluation. */
 union lane *math_take(struct math_run *run, size_t lanes);
 int *math_take_numbers(struct math_run *run, size_t count);

@@ -144,6 +144,14 @@ take_row(struct total *t, const union lane *terms, int count, const struct frame
 		t->value[0].real = value;
 		return;
 	}
+	if (t->op->type == MATH_INTEGER && t->op->number == REDUCE_SUM) {
+		int64_t value = t->value[0].integer;
+
+		for (int i = 0; i < count; i++)
+			t->overflow |= __builtin_add_overflow(value, terms[i].integer, &value);
+		t->value[0].integer = value;
+		return;
+	}
 	for (int i = 0; i < count; i++)
 		take_term(t, 0, terms[i], frame->vector >= 0 ? frame_lane(frame, i) : 0);
 }
@@ -191,14 +199,6 @@ eval_terms(struct math_run *run, const struct op *op, const struct frame *frame,
 }
 
 static int
-count_step(struct math_run *run, const struct op *op)
-{
-	if (++run->steps > run->step_limit)
-		return math_fail(run, op, "the evaluation takes more than %llu steps", (unsigned long long)run->step_limit);
-	return EVAL_OK;
-}
-
-static int
 eval_range(struct math_run *run, const struct op *op, int level, const struct frame *frame, int64_t *low, int64_t *high)
 {
 	struct frame one = frame_one(frame);
@@ -234,7 +234,7 @@ each_term(struct math_run *run, const struct op *op, int level, const struct fra
 		return status;
 	at = &frame->env[op->binds[level].variable];
 	for (*at = low; *at < high; ++*at)
-		if ((status = count_step(run, op)) || (status = each_term(run, op, level + 1, frame, t)))
+		if ((status = math_count_steps(run, op, 1)) || (status = each_term(run, op, level + 1, frame, t)))
 			return status;
 	return EVAL_OK;
 }
@@ -254,7 +254,7 @@ each_row(struct math_run *run, const struct op *op, int level, const struct fram
 	at = &frame->env[variable];
 	if (level + 1 < op->bind_count) {
 		for (*at = low; *at < high; ++*at)
-			if ((status = count_step(run, op)) || (status = each_row(run, op, level + 1, frame, t)))
+			if ((status = math_count_steps(run, op, 1)) || (status = each_row(run, op, level + 1, frame, t)))
 				return status;
 		return EVAL_OK;
 	}
@@ -263,7 +263,7 @@ each_row(struct math_run *run, const struct op *op, int level, const struct fram
 		struct frame row = { frame->env, variable, left < MATH_LANES ? (int)left : MATH_LANES, low, NULL };
 		size_t mark = run->scratch_used;
 
-		if ((status = count_step(run, op))
+		if ((status = math_count_steps(run, op, row.lanes))
 			|| (status = eval_terms(run, op, &row, &terms, &select, &packed, &count)))
 			return status;
 		if (count > 0)
