@@ -1,0 +1,108 @@
+/* The occupancy calculation against the answers of an H200, line by line. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/io.h"
+#include "cuda/occupancy.h"
+#include "cuda/profile.h"
+
+enum { MAX_KERNELS = 16 };
+
+static struct known {
+	char name[32];
+	struct occupancy_kernel kernel;
+} known[MAX_KERNELS];
+static int known_count;
+
+static const struct occupancy_kernel *
+find(const char *name)
+{
+	for (int i = 0; i < known_count; i++)
+		if (!strcmp(known[i].name, name))
+			return &known[i].kernel;
+	fail_msg("no kernel %s", name);
+	return NULL;
+}
+
+static void
+read_kernel(const char *line)
+{
+	struct known *k = &known[known_count++];
+	unsigned most;
+
+	assert_true(known_count <= MAX_KERNELS);
+	assert_int_equal(sscanf(line, "func %31s %u %u %u %u %d %u", k->name, &k->kernel.registers, &k->kernel.static_shared,
+		&k->kernel.max_threads, &k->kernel.dynamic_limit, &k->kernel.carveout, &most), 7);
+	assert_int_equal(occupancy_max_threads(&k->kernel), most);
+}
+
+static void
+answers_are_those_of_an_h200(void **state)
+{
+	struct io_in *in = io_open_in("tests/data/cuda/h200-occupancy.txt", NULL);
+	struct buf line = BUF_INIT;
+	int checked = 0;
+
+	(void)state;
+	assert_non_null(in);
+	while (io_read_line(in, &line, 1000, NULL) == IO_LINE) {
+		char name[32];
+		unsigned a, blocks;
+		unsigned long bytes;
+
+		if (!strncmp(line.data, "func ", 5)) {
+			read_kernel(line.data);
+		} else if (sscanf(line.data, "occ %31s %u %lu %u", name, &a, &bytes, &blocks) == 4) {
+			if (occupancy_blocks(find(name), a, bytes) != blocks)
+				fail_msg("%s: %u", line.data, occupancy_blocks(find(name), a, bytes));
+			checked++;
+		} else if (sscanf(line.data, "dyn %31s %u %u %lu", name, &blocks, &a, &bytes) == 4) {
+			if (occupancy_dynamic_shared(find(name), blocks, a) != bytes)
+				fail_msg("%s: %lu", line.data, (unsigned long)occupancy_dynamic_shared(find(name), blocks, a));
+			checked++;
+		}
+	}
+	assert_true(checked > 1800);
+	io_close_in(in);
+	buf_release(&line);
+}
+
+static void
+profile_is_read_or_refused(void **state)
+{
+	static const char *const broken[] = { "", "name X\n", "name X\nmemory_total 1\ndriver_version 1\nattribute 16\n",
+		"name X\nmemory_total 1\ndriver_version 1\nattribute 999 1\n", "name X\nmemory_total 1\ndriver_version 1\nnonsense 1\n" };
+	struct gpu_profile profile;
+	struct buf text = BUF_INIT, err = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(buf_read_file(&text, "common/cuda/profiles/h200.profile", 1 << 20, &err), 0);
+	assert_int_equal(profile_parse(buf_str(&text), &profile, &err), 0);
+	assert_string_equal(profile.name, "NVIDIA H200");
+	assert_int_equal(profile.attribute[16], 132);
+	assert_int_equal(profile.attribute[97], 232448);
+	assert_false(profile.has_attribute[150]);
+	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+		buf_reset(&err);
+		assert_int_equal(profile_parse(broken[i], &profile, &err), -1);
+		assert_true(err.len > 0);
+	}
+	buf_release(&text);
+	buf_release(&err);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_are_those_of_an_h200),
+		cmocka_unit_test(profile_is_read_or_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
