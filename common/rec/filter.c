@@ -538,6 +538,12 @@ too_many_rejects(const struct run *r)
 	return r->rejected.total > r->reject_count_max;
 }
 
+bool
+filter_refused_too_many(const struct filter_sink *sink)
+{
+	return too_many_rejects(sink->run);
+}
+
 static int
 finish(struct run *r)
 {

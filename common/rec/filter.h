@@ -5,6 +5,8 @@
 
 #include <stdbool.h>
 
+#include <stdbool.h>
+
 #include "base/opt.h"
 #include "rec/case.h"
 
@@ -64,6 +66,9 @@ void filter_refuse(struct filter_sink *sink, const char *code, const char *messa
 void filter_take(struct filter_sink *sink, size_t bytes);
 void filter_refuse_at(struct filter_sink *sink, const char *file, uint64_t line, const struct filter_reason *reason,
 	const char *raw, size_t raw_length);
+
+/* Whether the run will end with 65: for a finish() that writes more than the output. */
+bool filter_refused_too_many(const struct filter_sink *sink);
 
 /* Reads the files named (none: standard input), runs the loop with --threads workers and ordered
  * output, writes rejects as {file,line,stage,code,message,raw}, stats, the counts and the footer.
