@@ -7,8 +7,12 @@
 #define WARPS (THREADS / 32)
 #define ALL 0xffffffffu
 
-struct __align__(16) eight {
+// Eight values in one 16-byte access; a struct of four pairs would be moved in four pieces.
+union eight {
+	uint4 words;
 	__nv_bfloat162 pair[4];
+
+	__device__ eight() {}
 };
 
 // The sum over the block, valid in every thread.
@@ -27,15 +31,17 @@ __device__ __forceinline__ float block_sum(float value)
 	return value;
 }
 
-__global__ void in_registers(const eight *x, const eight *r, const float4 *g, eight *h, eight *y, int D, float eps)
+__global__ void in_registers(const uint4 *x, const uint4 *r, const float4 *g, uint4 *h, uint4 *y, int D, float eps)
 {
 	int64_t at = (int64_t)blockIdx.x * (D / 8) + threadIdx.x;
 	bool mine = threadIdx.x < D / 8;
 	float s[8], squares = 0;
 
 	if (mine) {
-		eight a = x[at], b = r[at], sum;
+		eight a, b, sum;
 
+		a.words = x[at];
+		b.words = r[at];
 #pragma unroll
 		for (int k = 0; k < 4; k++) {
 			float2 p = __bfloat1622float2(a.pair[k]), q = __bfloat1622float2(b.pair[k]);
@@ -45,7 +51,7 @@ __global__ void in_registers(const eight *x, const eight *r, const float4 *g, ei
 			squares += s[2 * k] * s[2 * k] + s[2 * k + 1] * s[2 * k + 1];
 			sum.pair[k] = __floats2bfloat162_rn(s[2 * k], s[2 * k + 1]);
 		}
-		h[at] = sum;
+		h[at] = sum.words;
 	}
 	float scale = rsqrtf(block_sum(squares) / (float)D + eps);
 
@@ -57,7 +63,7 @@ __global__ void in_registers(const eight *x, const eight *r, const float4 *g, ei
 		out.pair[1] = __floats2bfloat162_rn(s[2] * scale * low.z, s[3] * scale * low.w);
 		out.pair[2] = __floats2bfloat162_rn(s[4] * scale * high.x, s[5] * scale * high.y);
 		out.pair[3] = __floats2bfloat162_rn(s[6] * scale * high.z, s[7] * scale * high.w);
-		y[at] = out;
+		y[at] = out.words;
 	}
 }
 
@@ -86,8 +92,8 @@ extern "C" void solve(const __nv_bfloat16 *x, const __nv_bfloat16 *r, const floa
 	__nv_bfloat16 *h, __nv_bfloat16 *y, int64_t R, int64_t D, float eps, cudaStream_t stream)
 {
 	if (D % 8 == 0 && D <= 8 * THREADS)
-		in_registers<<<(unsigned)R, (unsigned)((D / 8 + 31) / 32 * 32), 0, stream>>>((const eight *)x,
-			(const eight *)r, (const float4 *)g, (eight *)h, (eight *)y, (int)D, eps);
+		in_registers<<<(unsigned)R, (unsigned)((D / 8 + 31) / 32 * 32), 0, stream>>>((const uint4 *)x,
+			(const uint4 *)r, (const float4 *)g, (uint4 *)h, (uint4 *)y, (int)D, eps);
 	else
 		any_width<<<(unsigned)R, THREADS, 0, stream>>>(x, r, g, h, y, D, eps);
 }

@@ -9,8 +9,12 @@
 #define ALL 0xffffffffu
 #define LOG2E 1.4426950408889634f
 
-struct __align__(16) eight {
+// Eight values in one 16-byte access; a struct of four pairs would be moved in four pieces.
+union eight {
+	uint4 words;
 	__half2 pair[4];
+
+	__device__ eight() {}
 };
 
 __device__ __forceinline__ float block_max(float m, float *slots)
@@ -43,8 +47,8 @@ template <int GROUPS>
 __global__ void softmax_in_registers(const __half *x, const float *t, __half *y, int D)
 {
 	__shared__ float largest[WARPS], sums[WARPS];
-	const eight *in = (const eight *)(x + (int64_t)blockIdx.x * D);
-	eight *out = (eight *)(y + (int64_t)blockIdx.x * D);
+	const uint4 *in = (const uint4 *)(x + (int64_t)blockIdx.x * D);
+	uint4 *out = (uint4 *)(y + (int64_t)blockIdx.x * D);
 	float scale = LOG2E / t[blockIdx.x], m = -INFINITY, sum = 0;
 	float v[GROUPS][8];
 
@@ -53,7 +57,9 @@ __global__ void softmax_in_registers(const __half *x, const float *t, __half *y,
 		int at = threadIdx.x + g * THREADS;
 
 		if (at < D / 8) {
-			eight e = in[at];
+			eight e;
+
+			e.words = in[at];
 
 #pragma unroll
 			for (int k = 0; k < 4; k++) {
@@ -87,7 +93,7 @@ __global__ void softmax_in_registers(const __half *x, const float *t, __half *y,
 #pragma unroll
 			for (int k = 0; k < 4; k++)
 				e.pair[k] = __floats2half2_rn(v[g][2 * k] * inverse, v[g][2 * k + 1] * inverse);
-			out[at] = e;
+			out[at] = e.words;
 		}
 	}
 }
