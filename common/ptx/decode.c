@@ -57,6 +57,24 @@ decode_insn(struct decoder *d)
 	return &d->drafts[d->n_drafts - 1];
 }
 
+bool
+decode_in_kernel(const struct decoder *d)
+{
+	return d->function->is_kernel;
+}
+
+uint32_t
+decode_current_function(const struct decoder *d)
+{
+	return d->current;
+}
+
+bool
+decode_is_predicate(const struct decoder *d, const struct operand *o)
+{
+	return o->kind == O_REGISTER && d->function->register_types[o->reg] == T_PRED;
+}
+
 static void
 new_draft(struct decoder *d, const struct statement *s)
 {
@@ -816,6 +834,8 @@ place_constants(struct decoder *d)
 			im->frame_bytes += c->predicate ? 4 : c->bytes * LANES < 64 ? 64 : c->bytes * LANES;
 		}
 	im->frame_bytes = (im->frame_bytes + 63) / 64 * 64;
+	for (uint32_t k = 0; k < im->n_code; k++)
+		im->code[k].place = k;
 	for (uint32_t k = 0; k < d->n_deferred; k++) {
 		const struct use *u = &d->deferred[k];
 		set_field(&im->code[u->insn], u->field, im->constants[u->reg & ~CONSTANT_BIT].offset);
@@ -834,6 +854,10 @@ image_new(const struct ptx_module *module, const struct function *kernel, const 
 	bool fine = find_functions(&d);
 	for (uint32_t f = 0; fine && f < im->n_functions; f++)
 		fine = decode_function(&d, f);
+	if (fine && im->n_code >= 1 << 24) {
+		decode_fail(&d, "more instructions than the PTX machine can take");
+		fine = false;
+	}
 	if (fine) {
 		place_constants(&d);
 		im->entry = im->functions[im->n_functions - 1].entry;

@@ -376,13 +376,13 @@ decode_slct(struct decoder *d, const struct row *row, const struct mods *mods, c
 	[T_B64] = f##_64, [T_U64] = f##_64, [T_S64] = f##_64, [T_F64] = f##_64 }
 
 static const struct row rows[] = {
-	{ "setp", COMPARE_WORDS " .and|.or|.xor? .ftz? " COMPARED "|.f16x2|.bf16x2", NULL, decode_setp },
-	{ "set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u32|.s32|.f32 " COMPARED, NULL, decode_set },
-	{ "set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u16|.s16|.f16 .f16", NULL, decode_set },
-	{ "set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u16|.s16|.bf16 .bf16", NULL, decode_set },
-	{ "set", COMPARE_WORDS " .and|.or|.xor? .ftz? .f16x2 .f16x2", NULL, decode_set },
-	{ "set", COMPARE_WORDS " .and|.or|.xor? .ftz? .bf16x2 .bf16x2", NULL, decode_set },
+	DECODED("setp", COMPARE_WORDS " .and|.or|.xor? .ftz? " COMPARED "|.f16x2|.bf16x2", decode_setp),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u32|.s32|.f32 " COMPARED, decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u16|.s16|.f16 .f16", decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u16|.s16|.bf16 .bf16", decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .f16x2 .f16x2", decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .bf16x2 .bf16x2", decode_set),
 	{ "selp", "T", "dT aT bT cP", .run = RUN_SIZES(selp) },
-	{ "slct", ".ftz? .b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64 .s32|.f32", NULL, decode_slct },
+	DECODED("slct", ".ftz? .b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64 .s32|.f32", decode_slct),
 };
 ROWS(rows_compare, rows);

@@ -400,7 +400,7 @@ float_to_integer(double v, enum type to, enum type from)
 	if (v >= limit)
 		return bits == 64 && !is_signed ? UINT64_MAX : (1ull << (bits - is_signed)) - 1;
 	if (v < (is_signed ? -limit : 0))
-		return is_signed ? (uint64_t)(-1ll << (bits - 1)) : 0;
+		return is_signed ? UINT64_MAX << (bits - 1) : 0;
 	return is_signed ? (uint64_t)(int64_t)v : (uint64_t)v;
 }
 
@@ -411,7 +411,7 @@ saturate_integer(uint64_t v, enum type to, bool from_signed)
 	bool negative = from_signed && (int64_t)v < 0;
 	uint64_t max = bits - is_signed_type(to) == 64 ? UINT64_MAX : (1ull << (bits - is_signed_type(to))) - 1;
 	if (negative) {
-		int64_t min = is_signed_type(to) ? (int64_t)(-1ll << (bits - 1)) : 0;
+		int64_t min = is_signed_type(to) ? (int64_t)(UINT64_MAX << (bits - 1)) : 0;
 		return (int64_t)v < min ? (uint64_t)min : v;
 	}
 	return v > max ? max : v;
@@ -699,23 +699,23 @@ decode_fp8(struct decoder *d, const struct row *row, const struct mods *mods, co
 #define PAIR_ROW(pattern, f) { "cvt", pattern, "db32 af32 bf32", decode_pair, .run = { [T_B32] = f } }
 
 static const struct row rows[] = {
-	{ "mov", ".pred|.b16|.u16|.s16|.f16|.bf16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128", NULL, decode_mov },
-	{ "cvta", ".to? .global|.shared|.shared::cta|.local|.const|.param .u64", NULL, decode_cvta },
+	DECODED("mov", ".pred|.b16|.u16|.s16|.f16|.bf16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128", decode_mov),
+	DECODED("cvta", ".to? .global|.shared|.shared::cta|.local|.const|.param .u64", decode_cvta),
 	{ "isspacep", ".global|.shared|.shared::cta|.local|.param", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep } },
-	{ "cvt", ".sat? " INTEGERS " " INTEGERS, NULL, decode_cvt },
-	{ "cvt", TO_INTEGER " .ftz? .sat? " INTEGERS " " FLOATS, NULL, decode_cvt },
-	{ "cvt", DIRECTED " .sat? " FLOATS " " INTEGERS, NULL, decode_cvt },
-	{ "cvt", ".ftz? .sat? .f32 .f16|.bf16|.f32", NULL, decode_cvt },
-	{ "cvt", ".ftz? .sat? .f64 .f16|.bf16|.f32|.f64", NULL, decode_cvt },
-	{ "cvt", ".sat? .f16 .f16", NULL, decode_cvt },
-	{ "cvt", TO_INTEGER " .ftz? .sat? .f32 .f32", NULL, decode_cvt },
-	{ "cvt", TO_INTEGER " .sat? .f64 .f64", NULL, decode_cvt },
-	{ "cvt", TO_INTEGER " .sat? .f16 .f16", NULL, decode_cvt },
-	{ "cvt", DIRECTED " .ftz? .sat? .f32 .f64", NULL, decode_cvt },
-	{ "cvt", DIRECTED " .ftz? .sat? .f16 .f32|.f64", NULL, decode_cvt },
-	{ "cvt", ".rn|.rz .relu? .f16 .f32", NULL, decode_cvt },
-	{ "cvt", ".rn|.rz .relu? .bf16 .f32", NULL, decode_cvt },
-	{ "cvt", ".rn .ftz? .bf16 .f16|.f64", NULL, decode_cvt },
+	DECODED("cvt", ".sat? " INTEGERS " " INTEGERS, decode_cvt),
+	DECODED("cvt", TO_INTEGER " .ftz? .sat? " INTEGERS " " FLOATS, decode_cvt),
+	DECODED("cvt", DIRECTED " .sat? " FLOATS " " INTEGERS, decode_cvt),
+	DECODED("cvt", ".ftz? .sat? .f32 .f16|.bf16|.f32", decode_cvt),
+	DECODED("cvt", ".ftz? .sat? .f64 .f16|.bf16|.f32|.f64", decode_cvt),
+	DECODED("cvt", ".sat? .f16 .f16", decode_cvt),
+	DECODED("cvt", TO_INTEGER " .ftz? .sat? .f32 .f32", decode_cvt),
+	DECODED("cvt", TO_INTEGER " .sat? .f64 .f64", decode_cvt),
+	DECODED("cvt", TO_INTEGER " .sat? .f16 .f16", decode_cvt),
+	DECODED("cvt", DIRECTED " .ftz? .sat? .f32 .f64", decode_cvt),
+	DECODED("cvt", DIRECTED " .ftz? .sat? .f16 .f32|.f64", decode_cvt),
+	DECODED("cvt", ".rn|.rz .relu? .f16 .f32", decode_cvt),
+	DECODED("cvt", ".rn|.rz .relu? .bf16 .f32", decode_cvt),
+	DECODED("cvt", ".rn .ftz? .bf16 .f16|.f64", decode_cvt),
 	PAIR_ROW(".rn .relu? .f16x2 .f32", cvt_f16x2),
 	PAIR_ROW(".rz .relu? .f16x2 .f32", cvt_f16x2_rz),
 	PAIR_ROW(".rn .relu? .bf16x2 .f32", cvt_bf16x2),

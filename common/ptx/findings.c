@@ -122,7 +122,7 @@ file_name(const struct machine_core *core, uint32_t index)
 static void
 name_place(struct findings *fs, const struct machine_core *core, const struct insn *i, struct ptx_finding *f)
 {
-	const struct source *s = &core->image->sources[i - core->code];
+	const struct source *s = &core->image->sources[i->place];
 	const char *file = s->location.line ? file_name(core, s->location.file) : NULL;
 	f->ptx_line = s->line;
 	f->line = s->location.line;
@@ -150,7 +150,7 @@ write_message(struct findings *fs, const struct machine_core *core, const struct
 	const struct buf *what)
 {
 	struct buf m = BUF_INIT;
-	const struct source *s = &core->image->sources[i - core->code];
+	const struct source *s = &core->image->sources[i->place];
 	buf_addf(&m, "%s", buf_str(what));
 	buf_addf(&m, ", in block (%u,%u,%u) thread (%u,%u,%u) of kernel %s", f->block[0], f->block[1], f->block[2],
 		f->thread[0], f->thread[1], f->thread[2], f->kernel);
@@ -168,7 +168,7 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 {
 	struct machine_core *core = w->core;
 	struct findings *fs = core->findings;
-	uint32_t line = core->image->sources[i - core->code].line;
+	uint32_t line = core->image->sources[i->place].line;
 	const struct ptx_kernel *kernel = &core->image->kernel->public;
 	for (size_t k = 0; k < fs->count; k++)
 		if (fs->list[k].kind == place->kind && fs->list[k].ptx_line == line && !strcmp(fs->list[k].kernel, kernel->name)) {

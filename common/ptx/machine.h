@@ -46,9 +46,10 @@ struct insn {
 	uint8_t kind, guard_negated, n, flag;
 	uint8_t size, space, sub, mode;
 	uint16_t buffer_hint, negated;
+	uint32_t place;			/* its own index in the code */
 	union {
 		uint32_t *list;		/* offsets of more registers */
-		handler *inner;		/* behind a wrapper */
+		compare_function *compare;
 		struct call_site *call;
 		const struct mma_shape *mma;
 	};

@@ -73,6 +73,8 @@ struct rows {
 };
 extern const struct rows rows_int, rows_float, rows_half, rows_convert, rows_compare, rows_memory, rows_atomic, rows_warp,
 	rows_matrix, rows_control;
+/* A row whose decode function reads the operands itself. */
+#define DECODED(op, mods, function) { .opcode = op, .pattern = mods, .decode = function }
 #define ROWS(name, array) const struct rows name = { array, sizeof array / sizeof *array }
 
 /* The row that an opcode with modifiers means, and what the modifiers said. NULL when there is none. */
@@ -101,6 +103,9 @@ void decode_list(struct decoder *d, unsigned n);
 bool decode_by_operands(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s);
 bool decode_flush(struct decoder *d);		/* .ftz: denormal sources are zeros. Always true. */
 void decode_pattern(struct decoder *d);		/* gives the instruction a pattern */
+bool decode_in_kernel(const struct decoder *d);		/* not in a function that is called */
+uint32_t decode_current_function(const struct decoder *d);
+bool decode_is_predicate(const struct decoder *d, const struct operand *o);
 void *decode_alloc(struct decoder *d, size_t bytes);
 /* "uses OPCODE, which ..." with the reason; always false. */
 bool decode_fail(struct decoder *d, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,502 @@
+/* Loads, stores and asynchronous copies. access.c checks a request as a whole; here the data moves, by the shape
+ * of the addresses: contiguous and uniform requests are vector operations. */
+#include "ptx/access.h"
+
+#include <string.h>
+
+#include "ptx/lanes.h"
+#include "ptx/table.h"
+
+/* ---- loads: M is the type in memory, D that of the register */
+
+#define LOAD_ONE(M, D) \
+	do { \
+		D *d = REG(D, i->list[0]), result[LANES] __attribute__((aligned(64))); \
+		const char *base = acc.base; \
+		const int32_t *relative = acc.pattern->relative; \
+		switch (acc.pattern->shape) { \
+		case SHAPE_CONTIGUOUS: \
+			EACH_LANE(l) \
+				d[l] = (D)((const M *)(const void *)base)[l]; \
+			break; \
+		case SHAPE_UNIFORM: { \
+			D v = (D)*(const M *)(const void *)base; \
+			EACH_LANE(l) \
+				d[l] = v; \
+			break; \
+		} \
+		case SHAPE_CHUNKS: \
+			for (int c = 0; c < 4; c++) { \
+				const M *from = (const M *)(const void *)(base + relative[c * 8]); \
+				D *to = d + c * 8, v = (D)*from; \
+				if (acc.pattern->chunk_uniform >> c & 1) \
+					for (int l = 0; l < 8; l++) \
+						to[l] = v; \
+				else \
+					for (int l = 0; l < 8; l++) \
+						to[l] = (D)from[l]; \
+			} \
+			break; \
+		default: \
+			if (mask == FULL) { \
+				for (int l = 0; l < LANES; l++) \
+					d[l] = (D)*(const M *)(const void *)(base + relative[l]); \
+				break; \
+			} \
+			for (int l = 0; l < LANES; l++) \
+				result[l] = (D)*(const M *)(const void *)(base + relative[l]); \
+			MERGE_LANES(d, result, mask); \
+		} \
+	} while (0)
+
+#define LOAD_MANY(M, D, n) \
+	do { \
+		const char *base = acc.base; \
+		const int32_t *relative = acc.pattern->relative; \
+		for (unsigned k = 0; k < (n); k++) { \
+			if (i->list[k] == NO_REG) \
+				continue; \
+			D *d = REG(D, i->list[k]), result[LANES] __attribute__((aligned(64))); \
+			D *to = mask == FULL ? d : result; \
+			if (acc.pattern->shape == SHAPE_CONTIGUOUS) \
+				EACH_LANE(l) \
+					to[l] = (D)((const M *)(const void *)base)[(unsigned)l * (n) + k]; \
+			else \
+				for (int l = 0; l < LANES; l++) \
+					to[l] = (D)((const M *)(const void *)(base + relative[l]))[k]; \
+			if (to == result) \
+				MERGE_LANES(d, result, mask); \
+		} \
+	} while (0)
+
+#define LOAD(name, M, D) \
+HANDLER(name) \
+{ \
+	struct access acc; \
+	UNUSED(wide); \
+	if (access_all(i, w, mask, (uint32_t)sizeof(M) * i->n, ACCESS_READ, &acc)) { \
+		if (i->n == 1) \
+			LOAD_ONE(M, D); \
+		else if (i->n == 2) \
+			LOAD_MANY(M, D, 2); \
+		else \
+			LOAD_MANY(M, D, 4); \
+		return; \
+	} \
+	char *pointers[LANES]; \
+	access_each(i, w, mask, (uint32_t)sizeof(M) * i->n, ACCESS_READ, pointers); \
+	EACH_IN(mask, l) \
+		for (int k = 0; k < i->n; k++) \
+			if (i->list[k] != NO_REG) \
+				REG(D, i->list[k])[l] = (D)((const M *)(const void *)pointers[l])[k]; \
+}
+LOAD(load_u8_16, u8, u16)
+LOAD(load_u8_32, u8, u32)
+LOAD(load_u8_64, u8, u64)
+LOAD(load_s8_16, s8, s16)
+LOAD(load_s8_32, s8, s32)
+LOAD(load_s8_64, s8, s64)
+LOAD(load_u16_16, u16, u16)
+LOAD(load_u16_32, u16, u32)
+LOAD(load_u16_64, u16, u64)
+LOAD(load_s16_32, s16, s32)
+LOAD(load_s16_64, s16, s64)
+LOAD(load_u32_32, u32, u32)
+LOAD(load_u32_64, u32, u64)
+LOAD(load_s32_64, s32, s64)
+LOAD(load_u64_64, u64, u64)
+
+/* [signed][log2 of bytes in memory][log2 of bytes of the register - 1] */
+static handler *const loads[2][4][3] = {
+	{ { load_u8_16, load_u8_32, load_u8_64 }, { load_u16_16, load_u16_32, load_u16_64 }, { NULL, load_u32_32, load_u32_64 },
+		{ NULL, NULL, load_u64_64 } },
+	{ { load_s8_16, load_s8_32, load_s8_64 }, { load_u16_16, load_s16_32, load_s16_64 }, { NULL, load_u32_32, load_s32_64 },
+		{ NULL, NULL, load_u64_64 } },
+};
+
+/* ---- stores: the low bytes of the register */
+
+#define STORE(name, M, S) \
+HANDLER(name) \
+{ \
+	struct access acc; \
+	UNUSED(wide); \
+	if (!access_all(i, w, mask, (uint32_t)sizeof(M) * i->n, ACCESS_WRITE, &acc)) { \
+		char *pointers[LANES]; \
+		access_each(i, w, mask, (uint32_t)sizeof(M) * i->n, ACCESS_WRITE, pointers); \
+		EACH_IN(mask, l) \
+			for (int k = 0; k < i->n; k++) \
+				((M *)(void *)pointers[l])[k] = (M)REG(S, i->list[k])[l]; \
+		return; \
+	} \
+	const int32_t *relative = acc.pattern->relative; \
+	if (acc.pattern->shape == SHAPE_CONTIGUOUS && i->n == 1) { \
+		const S *s = REG(S, i->list[0]); \
+		EACH_LANE(l) \
+			((M *)(void *)acc.base)[l] = (M)s[l]; \
+	} else if (acc.pattern->shape == SHAPE_CONTIGUOUS && i->n == 4) { \
+		const S *s0 = REG(S, i->list[0]), *s1 = REG(S, i->list[1]), *s2 = REG(S, i->list[2]), *s3 = REG(S, i->list[3]); \
+		M *to = (M *)(void *)acc.base; \
+		for (int l = 0; l < LANES; l++) { \
+			to[l * 4] = (M)s0[l]; \
+			to[l * 4 + 1] = (M)s1[l]; \
+			to[l * 4 + 2] = (M)s2[l]; \
+			to[l * 4 + 3] = (M)s3[l]; \
+		} \
+	} else { \
+		EACH_IN(mask, l) \
+			for (int k = 0; k < i->n; k++) \
+				((M *)(void *)(acc.base + relative[l]))[k] = (M)REG(S, i->list[k])[l]; \
+	} \
+}
+STORE(store_8_16, u8, u16)
+STORE(store_8_32, u8, u32)
+STORE(store_8_64, u8, u64)
+STORE(store_16_16, u16, u16)
+STORE(store_16_32, u16, u32)
+STORE(store_16_64, u16, u64)
+STORE(store_32_32, u32, u32)
+STORE(store_32_64, u32, u64)
+STORE(store_64_64, u64, u64)
+
+static handler *const stores[4][3] = {
+	{ store_8_16, store_8_32, store_8_64 }, { store_16_16, store_16_32, store_16_64 }, { NULL, store_32_32, store_32_64 },
+	{ NULL, NULL, store_64_64 },
+};
+
+/* ---- parameters */
+
+static uint64_t
+extend_value(uint64_t v, const struct insn *i)
+{
+	unsigned shift = 64 - i->size * 8u;
+	return i->sub ? (uint64_t)((int64_t)(v << shift) >> shift) : v;
+}
+
+static void
+put_lanes(struct warp *w, uint32_t offset, uint64_t v, unsigned bytes, uint32_t wide)
+{
+	if (bytes == 8) {
+		u64 *d = REG(u64, offset);
+		EACH_LANE(l)
+			d[l] = wide >> l & 1 ? v : d[l];
+	} else if (bytes == 4) {
+		u32 *d = REG(u32, offset);
+		EACH_LANE(l)
+			d[l] = wide >> l & 1 ? (u32)v : d[l];
+	} else {
+		u16 *d = REG(u16, offset);
+		EACH_LANE(l)
+			d[l] = wide >> l & 1 ? (u16)v : d[l];
+	}
+}
+
+/* A kernel parameter is the same for all lanes. insn.size: bytes in memory, mode: of the register */
+HANDLER(load_kernel_param)
+{
+	UNUSED(mask);
+	for (int k = 0; k < i->n; k++) {
+		uint64_t v = 0;
+		memcpy(&v, w->block->params + i->imm + k * i->size, i->size);
+		if (i->list[k] != NO_REG)
+			put_lanes(w, i->list[k], extend_value(v, i), i->buffer_hint, wide);
+	}
+}
+
+static char *
+call_area(const struct insn *i, struct warp *w, uint32_t lane)
+{
+	const struct image_function *f = &w->core->image->functions[i->target];
+	uint64_t at = (uint64_t)i->imm;
+	if (i->a != NO_REG)
+		at += i->mode == 8 ? REG(u64, i->a)[lane] : REG(u32, i->a)[lane];
+	uint32_t bytes = (uint32_t)i->size * i->n;
+	if (at > f->area_bytes || bytes > f->area_bytes - at) {
+		struct finding_place place = { PTX_MEMCHECK, PTX_OUT_OF_BOUNDS, lane, PTX_SPACE_PARAM, at, bytes, false };
+		report(w, i, &place, "Out of bounds: access of %u bytes to the parameters of a call", bytes);
+		longjmp(w->core->stop, PTX_FAULT);
+	}
+	return w->frame + f->area + (size_t)lane * f->area_bytes + at;
+}
+
+HANDLER(load_call_param)
+{
+	UNUSED(wide);
+	EACH_IN(mask, l) {
+		const char *from = call_area(i, w, l);
+		for (int k = 0; k < i->n; k++) {
+			uint64_t v = 0;
+			memcpy(&v, from + k * i->size, i->size);
+			v = extend_value(v, i);
+			if (i->list[k] != NO_REG)
+				memcpy(w->frame + i->list[k] + l * i->buffer_hint, &v, i->buffer_hint);
+		}
+	}
+}
+
+HANDLER(store_call_param)
+{
+	UNUSED(wide);
+	EACH_IN(mask, l) {
+		char *to = call_area(i, w, l);
+		for (int k = 0; k < i->n; k++)
+			memcpy(to + k * i->size, w->frame + i->list[k] + l * i->buffer_hint, i->size);
+	}
+}
+
+/* A loop over it may be waiting for another lane. */
+HANDLER(volatile_access)
+{
+	w->atomic_seen = true;
+	i->inner(i, w, mask, wide);
+}
+
+/* ---- decoding */
+
+static unsigned
+log2_of(unsigned v)
+{
+	return v == 1 ? 0 : v == 2 ? 1 : v == 4 ? 2 : 3;
+}
+
+static bool
+is_signed_type(enum type t)
+{
+	return t == T_S8 || t == T_S16 || t == T_S32 || t == T_S64;
+}
+
+/* The registers of a load or store, alone or in braces. All are of one size, which is returned; 0: failed. */
+static unsigned
+decode_registers(struct decoder *d, const struct operand *o, unsigned n, enum type type, bool stores_them)
+{
+	unsigned have = 0, bytes = type_bytes(type) < 2 ? 2 : type_bytes(type);
+	static const enum type plain[] = { [2] = T_B16, [4] = T_B32, [8] = T_B64 };
+	bool vector = o->kind == O_VECTOR;
+	if (vector ? o->n_items != n : n != 1) {
+		decode_fail(d, "with a vector of another length");
+		return 0;
+	}
+	decode_list(d, n);
+	for (unsigned k = 0; k < n; k++) {
+		const struct operand *r = vector ? &o->items[k] : o;
+		bool sink = r->kind == O_SINK;
+		bool is_float = type == T_F32 || type == T_F64;
+		unsigned got = stores_them ? decode_source(d, r, is_float && r->kind != O_REGISTER ? type : plain[bytes], false, F_LIST + (int)k)
+			: decode_destination(d, r, bytes, false, F_LIST + (int)k);
+		if (!got)
+			return 0;
+		if (!sink && have && have != got) {
+			decode_fail(d, "with registers of different sizes");
+			return 0;
+		}
+		have = sink ? have : got;
+	}
+	return have ? have : bytes;
+}
+
+static bool
+decode_kernel_param(struct decoder *d, const struct operand *o, bool *is_kernel)
+{
+	const struct operand *base = o->kind == O_ADDRESS ? o->items : o;
+	*is_kernel = base->kind == O_VARIABLE && base->variable->storage == IN_KERNEL_PARAM;
+	if (!*is_kernel)
+		return true;
+	struct insn *i = decode_insn(d);
+	int64_t end = i->imm + (int64_t)i->size * i->n;
+	return (i->imm >= 0 && end <= MAX_PARAM_BYTES) || decode_fail(d, "beyond the parameters");
+}
+
+/* ld and st of the parameters of kernels and calls */
+static bool
+decode_param_access(struct decoder *d, const struct operand *address, bool stores_them, unsigned have)
+{
+	struct insn *i = decode_insn(d);
+	bool kernel_param;
+	if (!decode_kernel_param(d, address, &kernel_param))
+		return false;
+	i->buffer_hint = (uint16_t)have;
+	if (kernel_param) {
+		i->run = load_kernel_param;
+		return !stores_them || decode_fail(d, "to a kernel parameter");
+	}
+	if (address->items->kind == O_REGISTER && decode_in_kernel(d) && !stores_them) {
+		/* a computed address of a kernel parameter: as generic memory, through the window */
+		i->space = PTX_SPACE_PARAM;
+		return true;
+	}
+	i->run = stores_them ? store_call_param : load_call_param;
+	i->target = decode_current_function(d);
+	return true;
+}
+
+static bool
+decode_access(struct decoder *d, const struct mods *mods, const struct statement *s, bool stores_them)
+{
+	enum type type = mods->types[0];
+	struct insn *i = decode_insn(d);
+	unsigned n = mods->field[M_VECTOR] ? mods->field[M_VECTOR] : 1, bytes = type_bytes(type), base;
+	if (s->n_operands != 2 || n > 4 || n * bytes > 16)
+		return decode_fail(d, "with %u operands or more than 16 bytes", s->n_operands);
+	const struct operand *address = &s->operands[stores_them ? 0 : 1], *data = &s->operands[stores_them ? 1 : 0];
+	i->space = mods->field[M_SPACE];
+	i->n = (uint8_t)n;
+	i->size = (uint8_t)bytes;
+	i->sub = is_signed_type(type);
+	if (!decode_address(d, address, F_A, &i->imm, &base))
+		return false;
+	unsigned have = decode_registers(d, data, n, type, stores_them);
+	if (!have)
+		return false;
+	i->mode = (uint8_t)base;
+	i->run = stores_them ? stores[log2_of(bytes)][log2_of(have) - 1] : loads[i->sub][log2_of(bytes)][log2_of(have) - 1];
+	i->flag = mods->field[M_VOLATILE];
+	if (i->space == PTX_SPACE_PARAM && !decode_param_access(d, address, stores_them, have))
+		return false;
+	if (i->run == load_kernel_param || i->run == load_call_param || i->run == store_call_param)
+		return true;
+	if (i->flag) {
+		i->inner = i->run;
+		i->run = stores_them ? i->inner : volatile_access;
+	}
+	decode_pattern(d);
+	return true;
+}
+
+static bool
+decode_ld(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	UNUSED(row);
+	return decode_access(d, mods, s, false);
+}
+
+static bool
+decode_st(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	UNUSED(row);
+	return decode_access(d, mods, s, true);
+}
+
+/* ---- cp.async: done at once. insn.b and inner address: source; size: bytes */
+
+HANDLER(copy_async)
+{
+	struct insn from = *i, to = *i;
+	char *source[LANES], *target[LANES];
+	uint32_t reads = mask;
+	UNUSED(wide);
+	from.a = i->b;
+	from.imm = i->list[0] | (int64_t)i->list[1] << 32;
+	from.mode = i->sub;
+	from.space = PTX_SPACE_GLOBAL;
+	if (i->e != NO_REG)			/* a size of zero reads nothing */
+		EACH_IN(mask, l)
+			reads &= ~((uint32_t)!REG(u32, i->e)[l] << l);
+	if (i->negated)				/* ignore-src predicate */
+		reads &= ~(PREDICATE(i->c) ^ (i->negated == 2 ? FULL : 0));
+	struct access in, out;
+	if (reads && access_all(&from, w, reads, i->size, ACCESS_READ, &in))
+		EACH_IN(reads, l)
+			source[l] = in.base + in.pattern->relative[l];
+	else if (reads)
+		access_each(&from, w, reads, i->size, ACCESS_READ, source);
+	to.target = i->target + 1;
+	if (access_all(&to, w, mask, i->size, ACCESS_WRITE, &out))
+		EACH_IN(mask, l)
+			target[l] = out.base + out.pattern->relative[l];
+	else
+		access_each(&to, w, mask, i->size, ACCESS_WRITE, target);
+	EACH_IN(mask, l) {
+		char data[16] = { 0 };
+		uint32_t bytes = i->e == NO_REG ? i->size : REG(u32, i->e)[l];
+		if (reads >> l & 1)
+			memcpy(data, source[l], bytes < i->size ? bytes : i->size);
+		memcpy(target[l], data, i->size);
+	}
+}
+
+static bool
+decode_cp_async(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	struct insn *i = decode_insn(d);
+	int64_t bytes, from;
+	unsigned base;
+	UNUSED(row);
+	if (s->n_operands < 3 || s->n_operands > 4 || !decode_immediate(&s->operands[2], T_B32, &bytes)
+		|| (bytes != 4 && bytes != 8 && bytes != 16) || (mods->field[M_CACHE] == 2 && bytes != 16))
+		return decode_fail(d, "with another size than 4, 8 or 16");
+	i->size = (uint8_t)bytes;
+	i->space = PTX_SPACE_SHARED;
+	i->run = copy_async;
+	decode_list(d, 2);
+	uint8_t space = i->space;
+	if (!decode_address(d, &s->operands[1], F_B, &from, &base))
+		return false;
+	i->sub = (uint8_t)base;
+	i->list[0] = (uint32_t)from;
+	i->list[1] = (uint32_t)((uint64_t)from >> 32);
+	i->space = space;
+	if (!decode_address(d, &s->operands[0], F_A, &i->imm, &base))
+		return false;
+	i->mode = (uint8_t)base;
+	if (s->n_operands == 4 && s->operands[3].kind == O_REGISTER && decode_is_predicate(d, &s->operands[3])) {
+		if (!decode_predicate(d, &s->operands[3], F_C))
+			return false;
+		i->negated = i->negated ? 2 : 1;
+	} else if (s->n_operands == 4 && !decode_source(d, &s->operands[3], T_U32, true, F_E)) {
+		return false;
+	}
+	decode_pattern(d);
+	uint32_t first = i->target;
+	decode_pattern(d);
+	i->target = first;
+	return true;
+}
+
+HANDLER(nothing)
+{
+	UNUSED(i);
+	UNUSED(w);
+	UNUSED(mask);
+	UNUSED(wide);
+}
+
+/* Any operands: hints and ordering mean nothing here, where memory is always in order. */
+static bool
+decode_nothing(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	UNUSED(row);
+	UNUSED(mods);
+	UNUSED(s);
+	decode_insn(d)->run = nothing;
+	return true;
+}
+
+#define SPACES ".global|.shared|.shared::cta|.local|.const|.param|.param::entry|.param::func?"
+#define ORDER ".weak|.volatile|.relaxed|.acquire?"
+#define ORDER_ST ".weak|.volatile|.relaxed|.release?"
+#define SCOPE ".cta|.gpu|.sys|.cluster?"
+#define HINTS ".nc? .ca|.cg|.cs|.lu|.cv? .L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
+	".L2::evict_first|.L2::evict_last|.L2::evict_normal? .L2::64B|.L2::128B|.L2::256B?"
+#define HINTS_ST ".wb|.cg|.cs|.wt? .L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
+	".L2::evict_first|.L2::evict_last|.L2::evict_normal?"
+#define MEMORY_TYPES ".b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64"
+#define ANYTHING ".sc|.acq_rel|.relaxed|.acquire|.release|.proxy? .alias|.async? .global|.shared::cta? .cta|.gpu|.gl|.sys|.cluster?"
+
+static const struct row rows[] = {
+	DECODED("ld", ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4? " MEMORY_TYPES, decode_ld),
+	DECODED("ldu", ".global? .v2|.v4? " MEMORY_TYPES, decode_ld),
+	DECODED("st", ORDER_ST " " SCOPE " " SPACES " " HINTS_ST " .v2|.v4? " MEMORY_TYPES, decode_st),
+	DECODED("cp", ".async .ca|.cg .shared|.shared::cta .global .L2::64B|.L2::128B|.L2::256B?", decode_cp_async),
+	DECODED("cp", ".async .commit_group|.wait_all", decode_nothing),
+	DECODED("cp", ".async .wait_group", decode_nothing),
+	DECODED("membar", ".cta|.gl|.sys", decode_nothing),
+	DECODED("fence", ANYTHING, decode_nothing),
+	DECODED("prefetch", ".global|.local? .L1|.L2|.L2::evict_last|.L2::evict_normal", decode_nothing),
+	DECODED("prefetchu", ".L1", decode_nothing),
+	DECODED("discard", ".global? .L2", decode_nothing),
+	DECODED("applypriority", ".global? .L2::evict_normal", decode_nothing),
+	DECODED("nanosleep", ".u32", decode_nothing),
+	DECODED("pmevent", ".mask?", decode_nothing),
+	DECODED("griddepcontrol", ".wait|.launch_dependents", decode_nothing),
+};
+ROWS(rows_memory, rows);
