@@ -1,0 +1,231 @@
+/* Solutions through the whole engine: verdicts, findings with lines, cost, the store; and the golden verdicts
+ * that may change only together with VERDICT_PROTOCOL. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "eval/eval.h"
+#include "hash/sha256.h"
+#include "rec/json.h"
+#include "sandbox/sandbox.h"
+
+static const char task_text[] =
+	"{\"name\":\"reverse\",\"id\":\"0123456789abcdef0123456789abcdef\",\"op_type\":\"gather\",\"forms\":[\"math_spec\"],"
+	"\"oracle\":\"math_spec\",\"math_spec\":{\"language\":\"kernelmosaic-math/1\",\"text\":\"y[i] = x[N - 1 - i] + c[0]\"},"
+	"\"axes\":[{\"name\":\"N\"},{\"name\":\"ONE\",\"value\":1}],"
+	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[\"N\"],\"domain\":{\"distribution\":\"normal\"}},"
+	"{\"name\":\"c\",\"dtype\":\"float32\",\"shape\":[\"ONE\"],\"domain\":{\"distribution\":\"uniform\",\"low\":1,\"high\":2}}],"
+	"\"outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[\"N\"]}],\"rtol\":1e-6,\"atol\":1e-6,"
+	"\"workloads\":[{\"name\":\"odd\",\"role\":\"check\",\"axes\":{\"N\":1003}},"
+	"{\"name\":\"held\",\"role\":\"check\",\"axes\":{\"N\":33},\"held_out\":true},"
+	"{\"name\":\"shape\",\"role\":\"profile\",\"axes\":{\"N\":4096}}]}";
+
+/* The faults are on line 6 of the source, so that a finding can be asked for it. */
+#define SOLUTION(line6) \
+	"#include <stdint.h>\n" \
+	"__global__ void reverse(const float *x, const float *c, float *y, int64_t n)\n" \
+	"{\n" \
+	"	__shared__ float tile[256];\n" \
+	"	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;\n" \
+	"	" line6 "\n" \
+	"}\n" \
+	"extern \"C\" void solve(const float *x, const float *c, float *y, int64_t N, cudaStream_t stream)\n" \
+	"{\n" \
+	"	reverse<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(x, c, y, N);\n" \
+	"}\n"
+
+static const char good[] = SOLUTION("tile[0] = 0; if (i < n) y[i] = x[n - 1 - i] + c[0];");
+
+static struct eval *engine;
+static struct task *task;
+static char *folder;
+
+static json_t *
+evaluate(const char *source, enum eval_select select, struct eval_summary *summary)
+{
+	struct buf err = BUF_INIT;
+	json_t *list;
+
+	if (eval_solution(engine, task, source, select, &list, summary, &err))
+		fail_msg("%s", buf_str(&err));
+	return list;
+}
+
+static void
+a_right_solution_passes_with_a_cost(void **state)
+{
+	struct eval_summary summary;
+	json_t *list = evaluate(good, EVAL_VISIBLE, &summary);
+
+	(void)state;
+	assert_string_equal(summary.status, "PASSED");
+	assert_int_equal(json_array_size(list), 2);	/* odd and shape; held is held out */
+	assert_true(summary.cost > 4096);
+	const json_t *counters = json_object_get(summary.decisive, "counters");
+	/* 4096 floats are read backwards, one is broadcast to 128 warps, 4096 are written: whole sectors all. */
+	assert_int_equal(rec_json_integer(counters, "global_read_sectors", 0), 4096 / 8 + 128);
+	assert_int_equal(rec_json_integer(counters, "global_write_sectors", 0), 4096 / 8);
+	assert_true(summary.cost == (double)rec_json_integer(counters, "lane_instructions", 0)
+		+ COST_PER_SECTOR * (4096 / 8 + 128 + 4096 / 8));
+	json_decref(list);
+}
+
+static void
+held_out_workloads_are_for_the_final_verdict_only(void **state)
+{
+	struct eval_summary summary;
+	json_t *list = evaluate(good, EVAL_ALL, &summary);
+
+	(void)state;
+	assert_string_equal(summary.status, "PASSED");
+	assert_int_equal(json_array_size(list), 3);
+	assert_string_equal(rec_json_string(json_array_get(list, 1), "workload", ""), "held");
+	assert_true(rec_json_boolean(json_array_get(list, 1), "held_out", 0));
+	json_decref(list);
+}
+
+static void
+an_answer_is_kept_and_not_run_again(void **state)
+{
+	struct eval_summary summary;
+	uint64_t run, stored, run_again, stored_again;
+	json_t *first = evaluate(good, EVAL_VISIBLE, &summary);
+
+	(void)state;
+	eval_counts(engine, &run, &stored);
+	json_t *second = evaluate(good, EVAL_VISIBLE, &summary);
+	eval_counts(engine, &run_again, &stored_again);
+	assert_true(json_equal(first, second));
+	assert_int_equal(run, run_again);
+	assert_int_equal(stored_again, stored + 3);	/* the build is a question too */
+	json_decref(first);
+	json_decref(second);
+}
+
+static void
+faults_are_named_with_their_line(void **state)
+{
+	static const struct { const char *line6, *status, *check, *kind; int line; } cases[] = {
+		{ "y[i] = x[n - 1 - i] + c[0];", "RUNTIME_ERROR", "memcheck", "out_of_bounds", 6 },
+		{ "if (i < n) y[i] = tile[threadIdx.x] + c[0];", "RUNTIME_ERROR", "initcheck", "uninitialised_read", 6 },
+		{ "tile[0] = 0; if (threadIdx.x & 1) __syncthreads(); if (i < n) y[i] = x[n - 1 - i] + c[0] + 0 * tile[0];",
+			"RUNTIME_ERROR", "synccheck", "divergent_barrier", 6 },
+		{ "tile[0] = 0; if (i < n) y[i] = x[i] + c[0];", "INCORRECT_NUMERICAL", NULL, NULL, 0 },
+		{ "tile[0] = 0; if (i < n - 1) y[i] = x[n - 1 - i] + c[0];", "INCORRECT_NUMERICAL", NULL, NULL, 0 },
+		{ "((float *)x)[i < n ? i : 0] = 0;", "RUNTIME_ERROR", "memcheck", "read_only_write", 6 },
+		{ "tile[0] = 0; while (n) if (y[0] == 12345.0f) n = 0;", "TIMEOUT", NULL, NULL, 0 },
+		{ "undeclared = 1;", "COMPILE_ERROR", "compiler", "error", 6 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf source = BUF_INIT;
+		struct eval_summary summary;
+		const char *at = strstr(good, "tile[0]");
+
+		buf_add(&source, good, (size_t)(at - good));
+		buf_adds(&source, cases[i].line6);
+		buf_adds(&source, strchr(at, '\n'));
+		json_t *list = evaluate(buf_str(&source), EVAL_VISIBLE, &summary);
+		const json_t *finding = json_array_get(json_object_get(summary.decisive, "findings"), 0);
+		if (strcmp(summary.status, cases[i].status))
+			fail_msg("%s: %s (%s)", cases[i].line6, summary.status, rec_json_string(summary.decisive, "reason", ""));
+		assert_true(isnan(summary.cost));
+		if (cases[i].check) {
+			assert_string_equal(rec_json_string(finding, "check", "none"), cases[i].check);
+			assert_string_equal(rec_json_string(finding, "kind", "none"), cases[i].kind);
+			assert_int_equal(rec_json_integer(finding, "line", 0), cases[i].line);
+		} else {
+			assert_null(finding);
+		}
+		json_decref(list);
+		buf_release(&source);
+	}
+}
+
+static void
+the_quick_check_agrees_with_the_compiler(void **state)
+{
+	struct buf log = BUF_INIT, err = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(eval_compile(engine, task, good, &log, &err), 1);
+	assert_int_equal(eval_compile(engine, task, SOLUTION("undeclared = 1;"), &log, &err), 0);
+	assert_non_null(strstr(buf_str(&log), "undeclared"));
+	buf_release(&log);
+	buf_release(&err);
+}
+
+/* If this fails, an input byte or a verdict has changed: raise VERDICT_PROTOCOL, then write the new digest here. */
+static void
+golden_verdicts_change_only_with_the_protocol(void **state)
+{
+	static const struct { int protocol; const char *digest; } golden = { 1, "45f69161316a70cc638073eaf1a135cd1b0b677786c8429bd891e12752f0de98" };
+	struct eval_summary summary;
+	json_t *list = evaluate(good, EVAL_ALL, &summary), *evaluation;
+	struct buf text = BUF_INIT;
+	char digest[SHA256_HEX];
+	size_t i;
+
+	(void)state;
+	json_array_foreach(list, i, evaluation) {
+		/* Instruction counts are the compiler's; verdicts and errors are ours. */
+		json_object_del(evaluation, "counters");
+		json_object_del(evaluation, "cost");
+		rec_json_canonical(evaluation, &text);
+	}
+	sha256_hex(buf_str(&text), text.len, digest);
+	assert_int_equal(VERDICT_PROTOCOL, golden.protocol);
+	if (strcmp(digest, golden.digest))
+		fail_msg("digest %s of %s", digest, buf_str(&text));
+	json_decref(list);
+	buf_release(&text);
+}
+
+static int
+set_up(void **state)
+{
+	struct buf err = BUF_INIT;
+	json_t *section = rec_json_parse(task_text, sizeof task_text - 1, &err);
+	int status;
+
+	(void)state;
+	folder = io_temp_dir("km-eval", &err);
+	task = task_load(section, &err);
+	json_decref(section);
+	eval_args.store = folder;
+	engine = task && folder ? eval_open(1, &status, &err) : NULL;
+	if (!engine)
+		print_error("%s\n", buf_str(&err));
+	return engine ? 0 : -1;
+}
+
+static int
+tear_down(void **state)
+{
+	struct buf err = BUF_INIT;
+
+	(void)state;
+	eval_close(engine);
+	task_free(task);
+	return io_remove_tree(folder, &err);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_right_solution_passes_with_a_cost),
+		cmocka_unit_test(held_out_workloads_are_for_the_final_verdict_only),
+		cmocka_unit_test(an_answer_is_kept_and_not_run_again), cmocka_unit_test(faults_are_named_with_their_line),
+		cmocka_unit_test(the_quick_check_agrees_with_the_compiler),
+		cmocka_unit_test(golden_verdicts_change_only_with_the_protocol),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
