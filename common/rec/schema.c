@@ -429,3 +429,37 @@ rec_schema_write(const char *name, struct buf *out)
 	free(text);
 	return 0;
 }
+
+/* ---- columns for a dataset card */
+
+static int
+write_columns(const struct record *r, int indent, struct buf *out)
+{
+	static const char *const dtypes[] = {
+		[KIND_STRING] = "string", [KIND_INTEGER] = "int64", [KIND_NUMBER] = "float64", [KIND_BOOLEAN] = "bool",
+	};
+
+	for (const struct field *f = r->fields; f->name; f++) {
+		bool list = (f->flags & ARRAY) != 0;
+
+		buf_addf(out, "%*s- name: %s\n%*s  ", indent, "", f->name, indent, "");
+		if (f->kind == KIND_RECORD) {
+			buf_addf(out, "%s:\n", list ? "list" : "struct");
+			if (write_columns(find_record(f->record), indent + 2, out) < 0)
+				return -1;
+		} else if (f->kind <= KIND_BOOLEAN) {
+			buf_addf(out, "%s: %s\n", list ? "sequence" : "dtype", dtypes[f->kind]);
+		} else {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+int
+rec_schema_features(const char *name, int indent, struct buf *out)
+{
+	const struct record *r = find_record(name);
+
+	return r ? write_columns(r, indent, out) : -1;
+}

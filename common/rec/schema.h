@@ -16,5 +16,8 @@ int rec_schema_check(const char *name, const json_t *value, struct buf *err);
 int rec_schema_check_section(const char *section, const json_t *value, struct buf *err);
 /* The JSON Schema (draft 2020-12) of one record. */
 int rec_schema_write(const char *name, struct buf *out);
+/* The columns of a row as the YAML head of a dataset card declares them ("features"), each line indented
+ * by `indent` blanks. 0, or -1 if there is no such record or a field has no fixed columns. */
+int rec_schema_features(const char *name, int indent, struct buf *out);
 
 #endif

@@ -451,20 +451,49 @@ static const struct field solutions_row[] = {
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ 0 }
 };
+static const struct field row_arguments[] = {
+	{ "source", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "null where a call went without" },
+	{ 0 }
+};
+static const struct field row_function[] = {
+	{ "name", KIND_STRING, .flags = REQUIRED | NONEMPTY },
+	{ "arguments", KIND_RECORD, .flags = REQUIRED, .about = "an object, not text", .record = "row_arguments" },
+	{ 0 }
+};
+static const struct field row_call[] = {
+	{ "id", KIND_STRING, .flags = REQUIRED | NONEMPTY },
+	{ "type", KIND_STRING, .flags = REQUIRED, .choices = call_types },
+	{ "function", KIND_RECORD, .flags = REQUIRED, .record = "row_function" },
+	{ 0 }
+};
 static const struct field row_message[] = {
 	{ "role", KIND_STRING, .flags = REQUIRED, .choices = message_roles },
 	{ "content", KIND_STRING, .flags = REQUIRED },
 	{ "reasoning_content", KIND_STRING, .flags = 0 },
-	{ "tool_calls", KIND_RECORD, .flags = ARRAY | SOME, .record = "tool_call" },
+	{ "tool_calls", KIND_RECORD, .flags = ARRAY | SOME, .record = "row_call" },
 	{ "tool_call_id", KIND_STRING, .flags = 0 },
-	{ "name", KIND_STRING, .flags = 0 },
 	{ "train", KIND_BOOLEAN, .flags = REQUIRED, .about = "may be learnt from" },
+	{ 0 }
+};
+static const struct field tool_property[] = {
+	{ "type", KIND_STRING, .flags = REQUIRED },
+	{ "description", KIND_STRING, .flags = REQUIRED },
+	{ 0 }
+};
+static const struct field tool_properties[] = {
+	{ "source", KIND_RECORD, .flags = REQUIRED, .record = "tool_property" },
+	{ 0 }
+};
+static const struct field tool_parameters[] = {
+	{ "type", KIND_STRING, .flags = REQUIRED },
+	{ "properties", KIND_RECORD, .flags = REQUIRED, .record = "tool_properties" },
+	{ "required", KIND_STRING, .flags = REQUIRED | ARRAY },
 	{ 0 }
 };
 static const struct field tool_function[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ "description", KIND_STRING, .flags = REQUIRED },
-	{ "parameters", KIND_MAP, .flags = REQUIRED, .about = "JSON Schema" },
+	{ "parameters", KIND_RECORD, .flags = REQUIRED, .about = "JSON Schema", .record = "tool_parameters" },
 	{ 0 }
 };
 static const struct field tool[] = {
@@ -635,8 +664,14 @@ const struct record rec_table[] = {
 	{ "row_mismatch", row_mismatch, false, NULL },
 	{ "row_finding", row_finding, false, NULL },
 	{ "row_evaluation", row_evaluation, false, NULL },
+	{ "row_arguments", row_arguments, false, NULL },
+	{ "row_function", row_function, false, NULL },
+	{ "row_call", row_call, false, NULL },
 	{ "row_message", row_message, false, NULL },
 	{ "row_turn", row_turn, false, NULL },
+	{ "tool_property", tool_property, false, NULL },
+	{ "tool_properties", tool_properties, false, NULL },
+	{ "tool_parameters", tool_parameters, false, NULL },
 	{ "tool_function", tool_function, false, NULL },
 	{ "tool", tool, false, NULL },
 	{ "manifest_file", manifest_file, false, NULL },

@@ -6,6 +6,7 @@
 
 #include "base/die.h"
 #include "rec/json.h"
+#include "rec/schema.h"
 
 static const char *const configs[] = { "tasks", "solutions", "sft_trajectories", "sft_direct" };
 static const char *const splits[] = { "train", "validation", "test" };
@@ -104,6 +105,20 @@ add_configs(const struct card *c, struct buf *out)
 	}
 }
 
+/* Types of all columns: read off the rows they would differ where a split has nulls only. */
+static void
+add_features(const struct card *c, struct buf *out)
+{
+	buf_adds(out, "dataset_info:\n");
+	for (int i = 0; i < CONFIGS; i++) {
+		if (!config_rows(c, configs[i]))
+			continue;
+		buf_addf(out, "- config_name: %s\n  features:\n", configs[i]);
+		if (rec_schema_features(configs[i], 2, out) < 0)
+			die(EX_SOFTWARE, "the columns of %s are not fixed", configs[i]);
+	}
+}
+
 static void
 add_front_matter(const struct card *c, struct buf *out)
 {
@@ -117,6 +132,7 @@ add_front_matter(const struct card *c, struct buf *out)
 	buf_addf(out, "pretty_name: KernelMosaic\nlanguage:\n- en\ntask_categories:\n- text-generation\ntags:\n- cuda\n- code\n"
 		"- gpu-kernels\n- tool-use\n- agent\nsize_categories:\n- %s\n", size_category(most));
 	add_configs(c, out);
+	add_features(c, out);
 	buf_adds(out, "---\n\n");
 }
 

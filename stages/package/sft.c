@@ -99,8 +99,10 @@ renumbered_calls(struct conversation *c, const json_t *calls)
 	json_array_foreach(calls, i, call) {
 		const json_t *function = json_object_get(call, "function");
 
-		json_array_append_new(list, json_pack("{s:o, s:s, s:{s:O, s:O}}", "id", call_id(++c->calls), "type", "function",
-			"function", "name", json_object_get(function, "name"), "arguments", json_object_get(function, "arguments")));
+		/* All tools take the source and nothing else; another argument would be a column of its own. */
+		json_array_append_new(list, json_pack("{s:o, s:s, s:{s:O, s:{s:o}}}", "id", call_id(++c->calls), "type",
+			"function", "function", "name", json_object_get(function, "name"), "arguments", "source",
+			parts_value(json_object_get(function, "arguments"), "source")));
 	}
 	return list;
 }

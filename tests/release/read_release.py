@@ -342,14 +342,15 @@ def front_matter(card):
         if match:
             key = match.group(1)
             keys[key] = [match.group(2).strip()] if match.group(2).strip() else []
-        elif need(key and re.fullmatch(r"- .+|  +.+", line), "README.md", f"line {line!r} is no YAML that I know"):
+        elif need(key and re.fullmatch(r" *- .+|  +.+", line), "README.md", f"line {line!r} is no YAML that I know"):
             keys[key].append(line)
     return keys
 
 
 def check_card(card, manifest, rows):
     head = front_matter(card)
-    for key in ("license", "pretty_name", "language", "task_categories", "tags", "size_categories", "configs"):
+    for key in ("license", "pretty_name", "language", "task_categories", "tags", "size_categories", "configs",
+                "dataset_info"):
         need(head.get(key), "README.md", f"no {key} in the front matter")
     need("- cc-by-4.0" in head.get("license", []) or "- apache-2.0" in head.get("license", []), "README.md", "licences")
     shards = [entry["path"] for entry in manifest["files"] if entry["config"]]
