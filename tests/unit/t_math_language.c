@@ -82,28 +82,42 @@ run_example(const struct example *e)
 }
 
 static void
-language(void **state)
+run_file(const char *path, int least)
 {
-	char *text = example_text("common/math/LANGUAGE.md");
+	char *text = example_text(path);
 	const char *at = text;
 	int line = 0, count = 0;
 	struct example e;
 
-	(void)state;
+	failures = 0;
 	for (; example_next(&at, &line, &e); count++) {
 		run_example(&e);
 		example_release(&e);
 	}
 	print_message("%d examples\n", count);
-	assert_true(count > 40);
+	assert_true(count >= least);
 	assert_int_equal(failures, 0);
 	free(text);
+}
+
+static void
+language(void **state)
+{
+	(void)state;
+	run_file("common/math/LANGUAGE.md", 40);
+}
+
+static void
+more(void **state)
+{
+	(void)state;
+	run_file("tests/data/math/render.md", 8);
 }
 
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(language) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(language), cmocka_unit_test(more) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
