@@ -184,22 +184,27 @@ short_options(const struct opt_program *p, const char *letters, const char *next
 int
 opt_parse(const struct opt_program *p, int argc, char **argv)
 {
-	int i = 1;
+	char **operands = xcalloc((size_t)argc + 1, sizeof *operands);
+	int i = 1, count = 0;
 
 	die_program = p->name;
 	for (; i < argc; i++) {
 		const char *word = argv[i];
 
-		if (word[0] != '-' || !word[1])
-			break;
-		if (!strcmp(word, "--")) {
+		if (word[0] != '-' || !word[1]) {
+			if (p->runs_command)
+				break;
+			operands[count++] = argv[i];
+		} else if (!strcmp(word, "--")) {
 			i++;
 			break;
-		}
-		if (word[1] == '-')
+		} else if (word[1] == '-') {
 			i += long_option(p, word + 2, argv[i + 1]);
-		else
+		} else {
 			i += short_options(p, word + 1, argv[i + 1]);
+		}
 	}
-	return i;
+	memmove(argv + i - count, operands, (size_t)count * sizeof *operands);
+	free(operands);
+	return i - count;
 }

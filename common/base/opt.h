@@ -31,11 +31,13 @@ struct opt_program {
 	const char *summary;	/* one sentence, the man page's Nd */
 	const char *example;	/* one command line, shown first in -h */
 	const struct opt *tables[4];	/* own options, then shared ones; NULL ends */
+	bool runs_command;		/* the first operand is a program: what follows is its own */
 };
 
 /* Parses; -h, --version and --man-options print and exit 0; errors exit 64 with one line.
- * -v, -q, -h and --version need no entry. Returns the index of the first operand in argv.
- * "--" ends options; "-" is an operand. Also sets die_program. */
+ * -v, -q, -h and --version need no entry. Options may stand after operands, which are moved to the end of
+ * argv in their order; the index of the first is returned. "--" ends options; "-" is an operand. Also sets
+ * die_program. */
 int opt_parse(const struct opt_program *program, int argc, char **argv);
 
 /* The toolkit's version, from the build. */

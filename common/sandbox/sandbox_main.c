@@ -53,7 +53,7 @@ static const struct opt_program program = {
 	.name = "km-sandbox", .operands = "PROGRAM [ARGUMENT...]",
 	.summary = "run a program as untrusted programs are run",
 	.example = "km-sandbox --in kernel.cu --out kernel.o /usr/local/cuda/bin/nvcc -c -o /out/kernel.o /in/kernel.cu",
-	.tables = { options },
+	.tables = { options }, .runs_command = true,
 };
 
 static int
@@ -103,8 +103,8 @@ main(int argc, char **argv)
 	};
 	if (sandbox_run(&job, &result, &err))
 		die(EX_TEMPFAIL, "%s", buf_str(&err));
-	fwrite(output.data, 1, output.len, stdout);
-	fwrite(errors.data, 1, errors.len, stderr);
+	fwrite(buf_str(&output), 1, output.len, stdout);
+	fwrite(buf_str(&errors), 1, errors.len, stderr);
 	sandbox_describe(&job, &result, &end);
 	note("%s; %.3f s, %.3f s of processor, %.1f MiB, level %s%s", end.data, (double)result.wall_ns / 1e9,
 		(double)(result.user_ns + result.system_ns) / 1e9, (double)result.peak_rss_bytes / 1048576.0,
@@ -115,5 +115,8 @@ main(int argc, char **argv)
 		if (outputs[i].state != SANDBOX_FILE_OK)
 			warn("/out/%s: not fetched (%s)", outputs[i].name, outputs[i].state == SANDBOX_FILE_MISSING ?
 				"missing" : outputs[i].state == SANDBOX_FILE_REFUSED ? "not a plain file" : "too large");
+	buf_release(&output);
+	buf_release(&errors);
+	buf_release(&end);
 	return exit_status(&result);
 }

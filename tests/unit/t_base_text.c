@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/num.h"
+#include "base/opt.h"
 
 static void
 buf_grows(void **state)
@@ -131,6 +132,35 @@ num_takes_sizes(void **state)
 	assert_int_equal(num_bytes("99999999T", 0, UINT64_MAX, &u), -1);
 }
 
+static void
+options_may_follow_operands(void **state)
+{
+	bool flag = false;
+	const char *text = NULL;
+	uint64_t number = 0;
+	const struct opt table[] = {
+		{ 'f', "flag", OPT_FLAG, &flag, NULL, "a flag", 0, 0 }, { 't', "text", OPT_STRING, &text, "TEXT", "a text", 0, 0 },
+		{ 0, "number", OPT_U64, &number, "N", "a number", 1, 9 }, { 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
+	};
+	struct opt_program program = { .name = "p", .operands = "", .summary = "", .example = "", .tables = { table } };
+	char *argv[] = { "p", "one", "-ft", "x", "-", "--number=7", "two", "--", "-three", NULL };
+
+	(void)state;
+	int first = opt_parse(&program, 9, argv);
+	assert_int_equal(first, 5);
+	assert_string_equal(argv[5], "one");
+	assert_string_equal(argv[6], "-");
+	assert_string_equal(argv[7], "two");
+	assert_string_equal(argv[8], "-three");
+	assert_true(flag);
+	assert_string_equal(text, "x");
+	assert_int_equal(number, 7);
+	char *command[] = { "p", "-f", "program", "-t", "x", NULL };
+	program.runs_command = true;
+	assert_int_equal(opt_parse(&program, 5, command), 2);
+	assert_string_equal(command[3], "-t");
+}
+
 int
 main(void)
 {
@@ -138,6 +168,7 @@ main(void)
 		cmocka_unit_test(buf_grows), cmocka_unit_test(buf_elides_the_middle), cmocka_unit_test(buf_err_appends),
 		cmocka_unit_test(buf_reads_files_within_a_maximum), cmocka_unit_test(arena_gives_zeroed_memory_again),
 		cmocka_unit_test(num_takes_whole_numbers_within_range), cmocka_unit_test(num_takes_sizes),
+		cmocka_unit_test(options_may_follow_operands),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
