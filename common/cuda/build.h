@@ -9,6 +9,16 @@ struct cuda_limits {
 	uint64_t memory_bytes;	/* of one process; 0: 4 GiB */
 };
 
+/* AddressSanitizer reserves terabytes: programs of ours that are built with it run without a limit on memory. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CUDA_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define CUDA_SANITIZED 1
+#endif
+
 struct cuda_build {
 	enum cuda_verdict verdict;	/* OK, COMPILE_ERROR, UNSUPPORTED, SUSPICIOUS; TIMEOUT when nvcc is too slow */
 	struct buf log;		/* COMPILE_ERROR: what nvcc said, file names shortened, at most CUDA_LOG_BYTES; else

@@ -96,6 +96,9 @@ cuda_quick_check(const char *source, size_t source_bytes, const char *prelude, c
 	job.limits.wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
 	job.limits.cpu_s = job.limits.wall_ms / 1000 + 1;
 	job.limits.address_space_bytes = limits && limits->memory_bytes ? limits->memory_bytes : DEFAULT_MEMORY;
+#ifdef CUDA_SANITIZED
+	job.limits.address_space_bytes = SANDBOX_UNLIMITED;
+#endif
 	if (source_bytes > CUDA_MAX_SOURCE_BYTES)
 		status = unsure(answer, log, "%s", "the source is too long");
 	else if (build_refused_include(source, source_bytes, &reason))

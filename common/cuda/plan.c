@@ -538,7 +538,7 @@ line_refuse(struct parser *p)
 	static const enum cuda_verdict allowed[] = { CUDA_RUNTIME_ERROR, CUDA_TIMEOUT, CUDA_UNSUPPORTED, CUDA_SUSPICIOUS };
 
 	for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++) {
-		if (!field_is(p, 1, cuda_verdict_name(allowed[i])) || p->fields < 3)
+		if (!field_is(p, 1, cuda_verdict_name(allowed[i])) || p->fields < 3 || !p->field_length[2])
 			continue;
 		p->verdict = allowed[i];
 		for (const char *c = p->field[2]; c < p->at - 1 && c - p->field[2] < 512 && p->reason; c++)

@@ -364,6 +364,9 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 		"/kernelmosaic/recorder/libcudart.so.13", "/out/plan", NULL };
 	/* Without its cache of freed blocks malloc fills each block with the pattern that km-record sets. */
 	static const char *const environment[] = { "PATH=/usr/bin", "LC_ALL=C", "GLIBC_TUNABLES=glibc.malloc.tcache_count=0",
+#ifdef CUDA_SANITIZED
+		"ASAN_OPTIONS=max_malloc_fill_size=0:detect_leaks=0",
+#endif
 		NULL };
 	struct buf object = BUF_INIT;
 	struct sandbox_input inputs[] = {
@@ -388,6 +391,9 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 	job.limits.cpu_s = CPU_SECONDS + 5;
 	job.limits.address_space_bytes = SANDBOX_UNLIMITED;	/* the arena is 64 GiB of nothing */
 	job.limits.data_bytes = limits && limits->memory_bytes ? limits->memory_bytes : DEFAULT_MEMORY;
+#ifdef CUDA_SANITIZED
+	job.limits.data_bytes = SANDBOX_UNLIMITED;
+#endif
 	job.limits.output_max_bytes = MAX_OUTPUT;
 	if (sandbox_run(&job, &ran, err) < 0)
 		goto out;

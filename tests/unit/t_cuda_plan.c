@@ -261,6 +261,8 @@ refusals_carry_their_words(void **state)
 	assert_string_equal(buf_str(&reason), "it takes ?[31m too long, and has a long reason with more than sixteen fields in it all");
 	assert_null(parse("refuse PASSED well done\n", &verdict, NULL));
 	assert_int_equal(verdict, CUDA_SUSPICIOUS);
+	assert_null(parse("refuse UNSUPPORTED \n", &verdict, NULL));
+	assert_int_equal(verdict, CUDA_SUSPICIOUS);
 	buf_release(&reason);
 }
 

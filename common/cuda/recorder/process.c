@@ -106,7 +106,7 @@ signals_start(void)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU };
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER };
-	stack_t stack = { .ss_size = 64 << 10 };
+	stack_t stack = { .ss_size = 1 << 20 };
 
 	stack.ss_sp = mmap(NULL, stack.ss_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaltstack(&stack, NULL);
