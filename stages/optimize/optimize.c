@@ -93,7 +93,7 @@ main(int argc, char **argv)
 	static const struct opt_program program = { "km-optimize", "[FILE...]",
 		"let a policy search for cheaper solutions among correct ones",
 		"km-optimize --transcripts seeds/transcripts --iterations 16 -o optimized.jsonl repaired.jsonl",
-		{ optimize_options, agent_options, eval_option_table, filter_options } };
+		{ optimize_options, agent_options, eval_option_table, filter_options }, false };
 	struct agent agent;
 	int first, status;
 

@@ -117,7 +117,7 @@ main(int argc, char **argv)
 	static const struct opt_program program = { "km-repair", "[FILE...]",
 		"let a policy correct submitted solutions that did not pass",
 		"km-repair --transcripts seeds/transcripts -o repaired.jsonl solved.jsonl",
-		{ agent_options, eval_option_table, filter_options } };
+		{ agent_options, eval_option_table, filter_options }, false };
 	struct agent agent;
 	int first, status;
 

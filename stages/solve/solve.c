@@ -71,7 +71,7 @@ main(int argc, char **argv)
 	static const struct opt_program program = { "km-solve", "[FILE...]",
 		"let a policy write a first implementation of each task",
 		"km-solve --transcripts seeds/transcripts -o solved.jsonl tasks.jsonl",
-		{ solve_options, agent_options, eval_option_table, filter_options } };
+		{ solve_options, agent_options, eval_option_table, filter_options }, false };
 	struct agent agent;
 	int first, status;
 

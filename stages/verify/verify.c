@@ -225,7 +225,7 @@ main(int argc, char **argv)
 	static const struct opt_program program = { "km-verify", "[FILE...]",
 		"give the final verdict on solutions, with held-out workloads and unseen inputs",
 		"km-verify -o verified.jsonl optimized.jsonl",
-		{ verify_options, eval_option_table, filter_options } };
+		{ verify_options, eval_option_table, filter_options }, false };
 	struct filter filter = { .stage = "verify", .transform = transform, .default_max_rejects = UINT64_MAX,
 		.counters = counters };
 	struct buf err = BUF_INIT;
