@@ -447,14 +447,19 @@ task_identity(const json_t *section, char out[33])
 {
 	static const char *const contract[] = { "forms", "prompt", "reference", "math_spec", "oracle", "axes", "scalars",
 		"inputs", "outputs", "rtol", "atol", "reduction", "workloads", "examples", NULL };
-	json_t *chosen = json_object();
+	json_t *chosen = json_object(), *workload;
 	struct buf text = BUF_INIT;
+	size_t n;
 
 	for (int i = 0; contract[i]; i++) {
-		json_t *value = json_object_get(section, contract[i]);
+		const json_t *value = json_object_get(section, contract[i]);
 		if (value)
-			json_object_set(chosen, contract[i], value);
+			json_object_set_new(chosen, contract[i], json_deep_copy(value));
 	}
+	/* What ingest derives from the rest: a better LaTeX does not make another task. */
+	json_object_del(json_object_get(chosen, "math_spec"), "latex");
+	json_array_foreach(json_object_get(chosen, "workloads"), n, workload)
+		json_object_del(workload, "min_memory_bytes");
 	rec_json_canonical(chosen, &text);
 	hash_id(buf_str(&text), text.len, out);
 	buf_release(&text);

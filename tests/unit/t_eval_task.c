@@ -128,6 +128,11 @@ an_identity_is_of_the_contract(void **state)
 	assert_string_equal(one, other);
 	task_identity(c, other);
 	assert_string_not_equal(one, other);
+	/* Nor of what follows from it. */
+	json_object_set_new(json_object_get(b, "math_spec"), "latex", json_string("\\alpha x"));
+	json_object_set_new(json_array_get(json_object_get(b, "workloads"), 0), "min_memory_bytes", json_integer(7));
+	task_identity(b, other);
+	assert_string_equal(one, other);
 	json_decref(a);
 	json_decref(b);
 	json_decref(c);
