@@ -86,7 +86,7 @@ item_matches(const char *item, size_t length, struct slice word, const struct ro
 static bool
 row_matches(const struct row *row, const struct slice *words, size_t n_words, struct mods *mods)
 {
-	const char *p = row->pattern;
+	const char *p = row->pattern + strspn(row->pattern, " ");
 	size_t next = 0;
 	memset(mods, 0, sizeof *mods);
 	while (*p) {
