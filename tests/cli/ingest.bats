@@ -127,7 +127,7 @@ refused_when() { # python code words
 	bad_text 'echo hello' 'task.json:1:'
 	bad_text 'head -c 300' 'task.json:'
 	bad_text 'sed s/reduction/r\\xffduction/' 'decode byte 0xff'
-	bad_text 'sed s/reduction/r\\x00duction/' 'NUL'
+	bad_text 'sed s/reduction/r\\x00duction/' 'control character 0x0'
 	bad_text 'sed "s/\"tags\"/\"name\": \"b\", \"tags\"/"' 'name'
 	bad_text 'sed s/4096/1e999/' 'task.json:'
 	bad_text 'sed s/4096/99999999999999999999/' 'task.json:'

@@ -192,6 +192,9 @@ reviewed() {
 	"$review" -q --decisions i.jsonl --stats t.json "$cases" >out
 	[ "$(json s.json 'd["counters"]["decided_by_person_at_the_screen"]')" = 0 ]
 	[ "$(json t.json 'd["counters"]["decided_by_person_at_the_screen"]')" = 2 ]
+	sed -i 's/"person"/"program"/' i.jsonl
+	"$review" -q --decisions i.jsonl --stats t.json "$cases" >out
+	[ "$(json t.json 'd["counters"]["decided_by_person_at_the_screen"]')" = 0 ]
 }
 
 # ---- bad input and wrong usage
