@@ -304,3 +304,14 @@ reviewed() {
 	"$review" decide -q --queue q.sqlite --all --accept
 	"$review" export -q --queue q.sqlite | wc -l | grep -qx 1200
 }
+
+@test "the seeds' decisions are about the seeds as they are: else make seed-decisions" {
+	seeds=$BATS_TEST_DIRNAME/../../seeds
+	"$KM_OUT/bin/km-ingest" -q --no-check "$seeds/specs" >seeds.jsonl
+	"$review" -q --decisions "$seeds/review/decisions.jsonl" --stats s.json -o out.jsonl seeds.jsonl
+	[ "$(json s.json 'd["in"] == d["out"], d["counters"]["stale"], d["counters"]["undecided"]')" = "(True, 0, 0)" ]
+	[ "$(wc -l <"$seeds/review/decisions.jsonl")" -eq "$(wc -l <seeds.jsonl)" ]
+	# Nobody pretends that a person looked.
+	[ "$(json "$seeds/review/decisions.jsonl" 'set((x["actor_kind"], x["mode"]) for x in l if x["actor"] == "KernelMosaic")')" = \
+		"{('program', 'imported')}" ]
+}
