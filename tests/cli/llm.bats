@@ -136,10 +136,10 @@ requests() { wc -l <"$W/requests"; }
 }
 
 @test "killed with a request under way: reported, and no answer paid twice" {
-	serve --delay 1.5
+	serve --delay 2
 	# The program itself in the background, not a function: the signal must reach it.
 	km-solve -q --store "$STORE" --guidance '' --policy "$W/policy.json" -o "$W/o.jsonl" "$S/tasks.jsonl" 3>&- &
-	sleep 0.9
+	for i in $(seq 400); do grep -q '^asked' "$STORE/journal" && break; sleep 0.05; done
 	kill -9 $!
 	wait $! 2>/dev/null || true
 	[ "$(grep -c '^asked' "$STORE/journal")" = 1 ]
