@@ -14,7 +14,9 @@
 #include "cuda/record.h"
 #include "sandbox/sandbox.h"
 
-enum { RECORDINGS = 3, DEFAULT_WALL_MS = 20000, CPU_SECONDS = 5, MAX_FILE = 256 << 20, MAX_OUTPUT = 64 << 10 };
+enum { RECORDINGS = 3, DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
+/* Of the wall clock a quarter may be computing; km-record waits up to this many times it for a busy machine. */
+enum { CPU_SHARE = 4, PATIENCE = 7 };
 #define DEFAULT_PROFILE "h200"
 #define DEFAULT_MEMORY (4ull << 30)
 #define SHIFT 0x080000000000ull	/* of the third recording; as in km-record */
@@ -387,8 +389,8 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 
 	buf_addf(&object, "%s/solution.so", folder);
 	inputs[0].path = buf_str(&object);
-	job.limits.wall_ms = wall_ms * RECORDINGS + 5000;
-	job.limits.cpu_s = CPU_SECONDS + 5;
+	job.limits.wall_ms = wall_ms * PATIENCE * RECORDINGS + 5000;
+	job.limits.cpu_s = wall_ms / 1000 + 5;
 	job.limits.address_space_bytes = SANDBOX_UNLIMITED;	/* the arena is 64 GiB of nothing */
 	job.limits.data_bytes = limits && limits->memory_bytes ? limits->memory_bytes : DEFAULT_MEMORY;
 #ifdef CUDA_SANITIZED
@@ -406,8 +408,11 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 			buf_str(&result->output));
 	} else if (ran.cause == SANDBOX_LAUNCH_FAILED) {
 		status = buf_err(err, "the recorder could not be started");
+	} else if (ran.cause == SANDBOX_EXITED) {
+		result->verdict = CUDA_UNSUPPORTED;
+		buf_addf(&result->reason, "the recording left no launch plan of at most %u MiB", PLAN_MAX_BYTES >> 20);
 	} else {
-		result->verdict = ran.cause == SANDBOX_SIGNALLED || ran.cause == SANDBOX_EXITED ? CUDA_RUNTIME_ERROR : CUDA_TIMEOUT;
+		result->verdict = ran.cause == SANDBOX_SIGNALLED ? CUDA_RUNTIME_ERROR : CUDA_TIMEOUT;
 		buf_adds(&result->reason, "host code took the recorder down: ");
 		sandbox_describe(&job, &ran, &result->reason);
 	}
@@ -502,7 +507,7 @@ cuda_record(const char *folder, const struct cuda_argument *arguments, int count
 	const struct cuda_limits *limits, struct cuda_recording *result, struct buf *err)
 {
 	struct recording r = { .info = NULL };
-	struct job_facts facts = { .arguments = arguments, .count = count, .cpu_seconds = CPU_SECONDS };
+	struct job_facts facts = { .arguments = arguments, .count = count };
 	struct gpu_profile figures;
 	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
 	int status = -1;
@@ -516,6 +521,7 @@ cuda_record(const char *folder, const struct cuda_argument *arguments, int count
 	facts.buffer_count = r.buffers;
 	facts.scratch_bytes = figures.memory_free;
 	facts.wall_seconds = (wall_ms + 999) / 1000;
+	facts.cpu_seconds = (wall_ms / CPU_SHARE + 999) / 1000;
 	facts.profile_name = r.profile_name;
 	job_write(&facts, &r.job);
 	if (run_recorder(&r, folder, limits, result, err) < 0)

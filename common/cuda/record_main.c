@@ -22,7 +22,7 @@
 #include "cuda/job.h"
 #include "cuda/recorder/recorder.h"
 
-enum { VARIANTS = 3, CALLS = 2, MAX_JOB_BYTES = 64 << 20 };
+enum { VARIANTS = 3, CALLS = 2, MAX_JOB_BYTES = 64 << 20, MAX_WAITS = 6 };
 #define OTHER_BASE 0x080000000000ull
 
 static struct recorder_job job;
@@ -139,8 +139,48 @@ run_candidate(const char *path, int variant, int plan)
 static void
 on_alarm(int signal_number)
 {
-	(void)signal_number;
-	kill(child, SIGKILL);
+	(void)signal_number;	/* it interrupts waitpid */
+}
+
+/* A child that sleeps at its deadline waits for something that will not come; one that wants to run waits for the
+ * machine, and its own processor limit will end it. */
+static bool
+is_asleep(pid_t pid)
+{
+	struct buf path = BUF_INIT, text = BUF_INIT;
+	const char *state;
+	bool asleep;
+
+	buf_addf(&path, "/proc/%d/stat", (int)pid);
+	state = buf_read_file(&text, buf_str(&path), 4096, NULL) == 0 ? strrchr(buf_str(&text), ')') : NULL;
+	asleep = state && state[1] == ' ' && state[2] == 'S';
+	buf_release(&path);
+	buf_release(&text);
+	return asleep;
+}
+
+/* Waits for the child's end. True when it had to be ended. */
+static bool
+wait_for_child(int *status)
+{
+	bool late = false;
+
+	for (int tries = 0; ; tries++) {
+		alarm((unsigned)parsed.wall_seconds);
+		if (waitpid(child, status, 0) == child)
+			break;
+		if (errno != EINTR)
+			die(EX_OSERR, "cannot wait for a child:");
+		if (!late && tries < MAX_WAITS && !is_asleep(child))
+			continue;
+		if (tries == MAX_WAITS)
+			die(EX_TEMPFAIL, "solve() got no processor for %d times %llu s", MAX_WAITS,
+				(unsigned long long)parsed.wall_seconds);
+		late = true;
+		kill(child, SIGKILL);
+	}
+	alarm(0);
+	return late;
 }
 
 /* The child may have died without a word; then the words are ours. */
@@ -183,11 +223,7 @@ record_once(const char *solution, const char *plan, int variant)
 		die(EX_OSERR, "cannot fork:");
 	if (!child)
 		run_candidate(solution, variant, fd);
-	alarm((unsigned)parsed.wall_seconds);
-	while (waitpid(child, &status, 0) < 0)
-		if (errno != EINTR)
-			die(EX_OSERR, "cannot wait for a child:");
-	late = !alarm(0) && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+	late = wait_for_child(&status);
 	if (!WIFEXITED(status) || WEXITSTATUS(status) || pread(fd, head, 5, 0) != 5)
 		explain(plan, status, late);
 	close(fd);

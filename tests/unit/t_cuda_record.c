@@ -200,7 +200,7 @@ doors_are_closed(void **state)
 static void
 ends_are_explained(void **state)
 {
-	struct cuda_limits hurry = { .wall_ms = 1000 };
+	struct cuda_limits sleepy = { .wall_ms = 1000 }, busy = { .wall_ms = 4000 };
 
 	(void)state;
 	expect_refusal(14, NULL, CUDA_RUNTIME_ERROR, "ended the process with exit status 3");
@@ -208,8 +208,8 @@ ends_are_explained(void **state)
 	expect_refusal(16, NULL, CUDA_RUNTIME_ERROR, "aborted");
 	expect_refusal(36, NULL, CUDA_RUNTIME_ERROR, "stack is full");
 	expect_refusal(53, NULL, CUDA_RUNTIME_ERROR, "division by zero");
-	expect_refusal(15, &hurry, CUDA_TIMEOUT, "did not return within 1 s");
-	expect_refusal(17, &hurry, CUDA_TIMEOUT, "did not return within 1 s");
+	expect_refusal(15, &busy, CUDA_TIMEOUT, "too much processor time");
+	expect_refusal(17, &sleepy, CUDA_TIMEOUT, "did not return within 1 s");
 }
 
 static void

@@ -64,7 +64,7 @@ static const struct { int call; const char *status, *what; } named[] = {
 	{ SYS_timer_create, UNSUPPORTED, "sets a timer" },
 };
 
-static void
+static ON_SIGNAL_STACK void
 on_forbidden_call(int signal_number, siginfo_t *info, void *context)
 {
 	int call = info->si_syscall;
@@ -79,7 +79,7 @@ on_forbidden_call(int signal_number, siginfo_t *info, void *context)
 	refuse(SUSPICIOUS, "host code makes the system call %d, which solve() may not", call);
 }
 
-static void
+static ON_SIGNAL_STACK void
 on_fault(int signal_number, siginfo_t *info, void *context)
 {
 	(void)context;

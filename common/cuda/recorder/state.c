@@ -22,7 +22,7 @@ static bool in_call, launch_failed;
 static cudaError_t last_error;
 static char first_failure[MAX_REASON];
 
-static void
+static ON_SIGNAL_STACK void
 write_all(const char *bytes, size_t count)
 {
 	size_t done = 0;
@@ -38,7 +38,7 @@ write_all(const char *bytes, size_t count)
 	}
 }
 
-void
+ON_SIGNAL_STACK void
 refuse(const char *status, const char *format, ...)
 {
 	char line[MAX_REASON + 64];

@@ -19,7 +19,9 @@ void plan_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void plan_operation(const void *bytes, size_t count, const char *format, ...) __attribute__((format(printf, 3, 4)));
 bool plan_in_call(void);
 
-/* ---- ends of the recording: one clause without a full stop */
+/* ---- ends of the recording: one clause without a full stop
+ * AddressSanitizer reads /proc before a call that does not return from a signal's stack; there is no /proc by then. */
+#define ON_SIGNAL_STACK __attribute__((no_sanitize_address))
 _Noreturn void refuse(const char *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
 #define UNSUPPORTED "UNSUPPORTED"
 #define RUNTIME_ERROR "RUNTIME_ERROR"
