@@ -13,16 +13,18 @@ __global__ void sort_row(const int32_t *x, int32_t *y, int64_t D)
 		for (int distance = size / 2; distance > 0; distance /= 2) {
 			int partner = i ^ distance;
 
-			if (partner > i) {
-				int32_t low = element[i], high = element[partner];
-				bool ascending = (i & size) == 0;
-
-				if ((low > high) == ascending) {
-					element[i] = high;
-					element[partner] = low;
-				}
+			if (partner < i) {
 				__syncthreads();
+				continue;
 			}
+			int32_t low = element[i], high = element[partner];
+			bool ascending = (i & size) == 0;
+
+			if ((low > high) == ascending) {
+				element[i] = high;
+				element[partner] = low;
+			}
+			__syncthreads();
 		}
 	}
 	if (i < D)
