@@ -182,6 +182,18 @@ begins_path(const char *word, size_t at)
 	return !inside_path || (at == 2 && word[0] == '-');
 }
 
+/* Whether a host path that the job binds stands at this place: it keeps its name, even below /tmp. */
+static bool
+begins_bind(const struct run *run, const char *at)
+{
+	for (size_t i = 1; i < run->stage.bind_count; i++) {
+		size_t length = strlen(run->stage.bind_paths[i]);
+		if (!strncmp(at, run->stage.bind_paths[i], length) && (!at[length] || at[length] == '/'))
+			return true;
+	}
+	return false;
+}
+
 /* Appends a word with its NUL; without namespaces the view's folders get their host names. */
 static void
 add_word(struct run *run, const char *word)
@@ -197,7 +209,7 @@ add_word(struct run *run, const char *word)
 			if (!next || strchr("/:, \t\n;'\"", next))
 				break;
 		}
-		if (begins_path(word, at) && folder < FOLDERS) {
+		if (begins_path(word, at) && folder < FOLDERS && !begins_bind(run, word + at)) {
 			buf_adds(&run->strings, run->folders[folder]);
 			at += length;
 		} else {

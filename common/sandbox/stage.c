@@ -314,55 +314,82 @@ mount_folders(const struct stage *stage)
 	return NULL;
 }
 
+static const char *
+drop_root(const struct stage *stage)
+{
+	if (stage->as_root && (setgroups(0, NULL) || setresgid(stage->gid, stage->gid, stage->gid) ||
+	    setresuid(stage->uid, stage->uid, stage->uid)))
+		return "a user id of its own";
+	return NULL;
+}
+
 int
 stage_drop(void *context)
 {
 	const struct stage *stage = context;
+	const char *failed = drop_root(stage);
 
-	if (stage->as_root && (setgroups(0, NULL) || setresgid(stage->gid, stage->gid, stage->gid) ||
-	    setresuid(stage->uid, stage->uid, stage->uid)))
-		return fail(stage, "a user id of its own");
+	if (failed)
+		return fail(stage, failed);
 	/* After the change of user, which clears it. */
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || getppid() != stage->caller)
 		return fail(stage, "the tie to the caller");
 	return 0;
 }
 
-/* In the process that becomes bubblewrap. The writing end of `life` is held by the parent alone: a parent
- * that died before prctl took effect is seen by poll. */
-static void
+/* The writing end of `life` is held by the parent alone: a parent that died before prctl took effect is seen
+ * by poll. */
+static const char *
 tie_to_parent(const int life[2])
 {
 	struct pollfd parent = { life[0], 0, 0 };
 
 	close(life[1]);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || poll(&parent, 1, 0) != 0)
-		_exit(SHIM_BAD_JOB);
+		return "the tie to the caller";
+	return NULL;
+}
+
+/* Process 1 of the new pid namespace becomes bubblewrap, which looks for its own child in /proc. */
+static _Noreturn void
+become_bubblewrap(const struct stage *stage, const int life[2])
+{
+	static char *const nothing[] = { NULL };
+	const char *failed = mount_folders(stage);
+
+	if (!failed && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL))
+		failed = "a proc file system";
+	if (!failed)
+		failed = drop_root(stage);
+	if (!failed)
+		failed = tie_to_parent(life);
+	if (!failed) {
+		execve(stage->argv[0], stage->argv, nothing);
+		failed = "bubblewrap";
+	}
+	fail(stage, failed);
+	_exit(SHIM_BAD_JOB);
 }
 
 int
 stage_prepare(void *context)
 {
 	const struct stage *stage = context;
-	static char *const nothing[] = { NULL };
 	const char *failed;
 	int life[2], status = 0;
 
 	umask(022);
-	if ((failed = enter_namespace(stage)) || (failed = mount_folders(stage)))
+	if ((failed = enter_namespace(stage)))
 		return fail(stage, failed);
-	if (stage_drop(context))
-		return -1;
 	if (pipe2(life, O_CLOEXEC))
 		return fail(stage, "a pipe");
-	pid_t pid = vfork();
+	pid_t pid = fork();
 	if (pid < 0)
 		return fail(stage, "a process in a namespace");
-	if (pid == 0) {
-		tie_to_parent(life);
-		execve(stage->argv[0], stage->argv, nothing);
-		_exit(SHIM_BAD_JOB);
-	}
+	if (pid == 0)
+		become_bubblewrap(stage, life);
+	if (stage_drop(context))
+		return -1;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));

@@ -91,6 +91,17 @@ files_body(void)
 	check(!shot.failed && strstr(buf_str(&shot.output), "/proc/self/environ: no secret\n") &&
 		!strstr(shot.output.data, "secret found"), "an environment was read", &shot);
 	shot_clear(&shot);
+	/* where the permissions of files would allow it: a folder for all, and, for a plain user, his own */
+	shot_load_shell(&shot, "echo x >\"$0/new\"; echo x >/in/new; echo x >/tmp/new && echo tmp; echo x >/out/new && echo out");
+	const char *const binds[] = { attack_folder, NULL };
+	shot.argv[3] = attack_folder;
+	shot.argv[4] = NULL;
+	shot.job.binds = binds;
+	shot_fire(&shot);
+	check(!strcmp(buf_str(&shot.output), "tmp\nout\n"), "writable folders", &shot);
+	const char *first = strstr(buf_str(&shot.errors), "Permission denied");
+	check(first && strstr(first + 1, "Permission denied"), "writable folders", &shot);
+	shot_clear(&shot);
 	shot_load(&shot, "descriptors", NULL);
 	shot_fire(&shot);
 	check(!strcmp(buf_str(&shot.output), "0\n1\n2\n"), "descriptors", &shot);

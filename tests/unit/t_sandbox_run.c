@@ -157,12 +157,17 @@ bad_inputs_are_refused(void **state)
 	buf_addf(&inner, "%s/secret", link.data);
 	assert_int_equal(symlink("/etc/shadow", inner.data), 0);
 	assert_int_equal(mkfifo(fifo.data, 0644), 0);
-	const char *const paths[] = { link.data, fifo.data, "/dev/zero", "/nowhere" };
+	const struct { const char *path, *complaint; } cases[] = {
+		{ link.data, "attacks/secret: cannot be read: Too many levels of symbolic links" },
+		{ fifo.data, "an input must be a file or a folder" }, { "/dev/zero", "an input must be a file or a folder" },
+		{ "/nowhere", "/nowhere: cannot be opened: No such file or directory" },
+	};
 	for (size_t i = 0; i < 4; i++) {
 		shot_load(&shot, "exit", "0");
-		shot.inputs[0].path = paths[i];
+		shot.inputs[0].path = cases[i].path;
 		shot_fire(&shot);
 		assert_int_equal(shot.failed, -1);
+		assert_non_null(strstr(buf_str(&shot.err), cases[i].complaint));
 		assert_int_equal(shot.result.cause, SANDBOX_LAUNCH_FAILED);
 		shot_clear(&shot);
 	}
