@@ -169,6 +169,8 @@ read_declaration(struct reader *r, struct token *t, struct declaration *d)
 			*t = next_token(r);
 			continue;
 		}
+		if (token_is(*t, ".attribute"))
+			return buf_err(r->err, "__managed__ variables are not supported: host and device share no memory");
 		if (token_is(*t, ".align")) {
 			*t = next_token(r);
 			if (token_number(*t, 1 << 16, &d->alignment) < 0 || !d->alignment ||
