@@ -223,8 +223,6 @@ char *lane_pointer(const struct insn *i, struct warp *w, uint32_t lane, uint64_t
 	enum ptx_space space);
 /* Address of the lane's access by registers a and imm. */
 uint64_t lane_address(const struct insn *i, const struct warp *w, uint32_t lane);
-/* Counts sectors, bytes and bank conflicts of one request whose lanes have these addresses. */
-void count_request(struct machine_core *core, const uint64_t *addresses, uint32_t mask, uint32_t size, bool shared, bool write);
 
 /* ---- findings.c */
 struct finding_place {
