@@ -193,7 +193,7 @@ own_transcripts() {
 }
 
 @test "verify --fresh: new inputs, same bytes" {
-	run --separate-stderr km-verify --store "$BATS_TEST_TMPDIR/store" --fresh -o "$BATS_TEST_TMPDIR/o.jsonl" "$S/verified.jsonl"
+	run --separate-stderr km-verify --store "$S/store" --fresh -o "$BATS_TEST_TMPDIR/o.jsonl" "$S/verified.jsonl"
 	[ "$status" = 0 ]
 	cmp "$S/verified.jsonl" "$BATS_TEST_TMPDIR/o.jsonl"
 	grep -q 'PASSED on fresh inputs' <<<"$stderr"
