@@ -128,9 +128,10 @@ lex(struct lexer *lx)
 		number(lx, &token);
 		token.text.length = (uint32_t)(lx->at - token.text.at);
 	} else if (is_word(c)) {
-		while (lx->at < lx->end && (is_word(*lx->at) || (lx->end - lx->at > 2 && lx->at[0] == ':' && lx->at[1] == ':'))) {
+		/* directives may touch: ".reg.b32" is two words */
+		while (lx->at < lx->end && (is_word(*lx->at) || (lx->end - lx->at > 2 && lx->at[0] == ':' && lx->at[1] == ':'))
+			&& !(c == '.' && *lx->at == '.' && lx->at > token.text.at))
 			lx->at += *lx->at == ':' ? 2 : 1;
-		}
 		token.kind = TOKEN_WORD;
 		token.text.length = (uint32_t)(lx->at - token.text.at);
 	} else if (c == '"') {
