@@ -215,6 +215,10 @@ add_registers(struct parser *p, struct variable *v)
 		f->register_types = grown;
 		f->cap_registers = cap;
 	}
+	if (type_bytes(v->type) == 1 && v->type != T_PRED) {
+		fail(p, "an 8-bit register, which PTX does not have,");
+		return;
+	}
 	v->first_register = f->n_registers;
 	memset(f->register_types + f->n_registers, v->type, count);
 	f->n_registers += count;
