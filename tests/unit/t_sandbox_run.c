@@ -5,6 +5,7 @@
 
 #include "../data/sandbox/attack.h"
 #include "sandbox/collect.h"
+#include "sandbox/slot.h"
 
 static bool available;
 
@@ -477,6 +478,27 @@ a_plain_user_may_run_jobs(void **state)
 	assert_int_equal(status, 0);
 }
 
+/* An id in use is not given to another sandbox, wherever the search for a free one begins. */
+static void
+user_ids_are_not_shared(void **state)
+{
+	int held, lock;
+
+	(void)state;
+	if (geteuid()) {
+		print_message("only root has user ids to give\n");
+		skip();
+	}
+	uid_t mine = sandbox_slot_take(&held);
+	assert_in_range(mine, SANDBOX_FIRST_UID, SANDBOX_FIRST_UID + SANDBOX_SLOTS - 1);
+	assert_true(held >= 0);
+	for (int i = 0; i < SANDBOX_SLOTS; i++) {
+		assert_int_not_equal(sandbox_slot_take(&lock), mine);
+		close(lock);
+	}
+	close(held);
+}
+
 /* Files and processes that a run leaves on the host: none. */
 static void
 nothing_is_left(void **state)
@@ -536,6 +558,7 @@ main(void)
 		cmocka_unit_test(sources_cannot_read_the_host),
 		cmocka_unit_test(threads_may_run_jobs),
 		cmocka_unit_test(a_plain_user_may_run_jobs),
+		cmocka_unit_test(user_ids_are_not_shared),
 		cmocka_unit_test(nothing_is_left),
 		cmocka_unit_test(option_takes_the_three_levels),
 	};
