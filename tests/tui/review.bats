@@ -14,7 +14,15 @@ setup() {
 }
 
 teardown() {
+	stop
+}
+
+# Ends the terminal, and the program if it is still there.
+stop() {
+	local left
+	left=$(program 2>/dev/null) || true
 	t kill-server 2>/dev/null || true
+	[ -z "$left" ] || kill -9 "$left" 2>/dev/null || true
 }
 
 # A server of its own for each start: a name that was just left is not free at once.
@@ -265,7 +273,7 @@ max_pool_f32 accepted interactive ann person  " ]
 		see left
 		[ "$(cat status)" = "${signal#*:}" ]
 		cmp before after
-		t kill-server
+		stop
 	done
 	[ "$(log | grep -c accepted)" = 4 ]
 }
@@ -334,7 +342,7 @@ max_pool_f32 accepted interactive ann person  " ]
 		keys n n Enter
 		see "owned"
 		[ "${environment#*vt100}" != "$environment" ] || same_screen task-unicode.txt
-		t kill-server
+		stop
 	done
 }
 
