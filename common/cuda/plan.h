@@ -75,11 +75,11 @@ struct plan {
 	uint64_t scratch_bytes;		/* most that was live at once */
 	uint64_t upload_bytes;		/* host-computed bytes, in all */
 	bool device_synchronised;	/* cudaDeviceSynchronize or cudaStreamSynchronize was called */
-	bool host_address_words;	/* arguments depend on addresses otherwise than as plain 8-byte pointers */
+	bool host_address_words;	/* some argument depends on addresses, yet is no plain pointer */
 };
 
 /* Where a buffer of `bytes` bytes lies: *next is the arena's first free granule, moved past the buffer and its
- * guard; starts at CUDA_ARENA. 0, or -1 when the arena is full. Both the recorder and cuda_record use it, so that addresses agree by construction. */
+ * guard; starts at CUDA_ARENA. 0, or -1 when the arena is full. The recorder places scratch by the same rule. */
 int plan_place(uint64_t *next, uint64_t bytes, uint64_t *address);
 
 /* Parses a plan of the device code `info`, whose buffers must be exactly those given (the recorder's job said

@@ -3,20 +3,16 @@
  * In: faults and system calls of the candidate. Out: a refusal with the reason. This is for clear messages: the sandbox
  * around the process is what protects the machine. After loading, a seccomp filter turns every system call that
  * computing does not need into SIGSYS, whose handler names it. */
-#include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "cuda/recorder/state.h"
+#include "sandbox/trap.h"
 
 static const int allowed[] = {
 	SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_pwrite64, SYS_pread64, SYS_lseek, SYS_ftruncate, SYS_close, SYS_fstat,
@@ -120,25 +116,9 @@ signals_start(void)
 void
 doors_close(void)
 {
-	enum { COUNT = sizeof allowed / sizeof *allowed };
 	static bool closed;
-	struct sock_filter filter[COUNT + 6];
-	struct sock_fprog program = { 0, filter };
-	int n = 0;
 
-	if (closed)
-		return;
+	if (!closed)
+		sandbox_trap_calls(allowed, sizeof allowed / sizeof *allowed);
 	closed = true;
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	for (int i = 0; i < COUNT; i++)
-		filter[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)allowed[i],
-			(unsigned char)(COUNT - i), 0);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP);
-	filter[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	program.len = (unsigned short)n;
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
