@@ -24,7 +24,7 @@ stat_of() {
 }
 
 @test "the order does not depend on the threads" {
-	for i in $(seq 200); do cat "$cases"; done >many
+	yes "$(cat "$cases")" | head -n 800 >many
 	"$check" -q --threads 7 -o a many
 	"$check" -q -o b many
 	cmp many a && cmp many b
@@ -115,7 +115,7 @@ END
 }
 
 @test "a reader that goes away ends the filter quietly with 141" {
-	for i in $(seq 3000); do cat "$cases"; done >many
+	yes "$(cat "$cases")" | head -n 12000 >many
 	run bash -c '"$0" -q "$1" | head -1 >/dev/null; echo ${PIPESTATUS[0]}' "$check" many
 	[ "$output" = 141 ]
 }
@@ -155,9 +155,8 @@ END
 
 @test "the schema program prints every name that it lists" {
 	schema=$KM_OUT/libexec/kernelmosaic/km-schema
-	for name in $("$schema"); do
-		"$schema" "$name" | python3 -m json.tool >/dev/null
-	done
+	for name in $("$schema"); do "$schema" "$name" >$name.json; done
+	python3 -c 'import glob, json; assert len([json.load(open(f)) for f in glob.glob("*.json")]) == 15'
 	run "$schema" poem
 	[ "$status" -eq 64 ]
 }
