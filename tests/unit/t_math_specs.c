@@ -541,7 +541,7 @@ static void
 rows(void **state)
 {
 	enum { N = 700 };
-	double *a = room(N), *b = room(N), *c = room(N), *d = room(N);
+	double *a = room(N), *b = room(N), *c = room(N), *d = room(N), *e = room(N);
 
 	(void)state;
 	begin();
@@ -551,19 +551,22 @@ rows(void **state)
 	output("b", DTYPE_FLOAT32, "N");
 	output("c", DTYPE_FLOAT32, "N");
 	output("d", DTYPE_FLOAT32, "N");
-	evaluate("a[i] = x[500 - 2*i; x[i] * 2]\nb[i] = x[i - 300; -1] + x[3*i; 0]\n"
+	output("e", DTYPE_FLOAT32, "N");
+	evaluate("e[i] = x[N - i; 7]\na[i] = x[500 - 2*i; x[i] * 2]\nb[i] = x[i - 300; -1] + x[3*i; 0]\n"
 		"c[i] = sum(x[j] for j in i-2..i+3 if 0 <= j < N and j mod 2 == 0)\nd[i] = x[i*i mod N] * x[N-1-i] if i mod 3 != 1 else i");
 	for (int i = 0; i < N; i++) {
 		a[i] = 500 - 2 * i >= 0 ? f.in[0][500 - 2 * i] : f.in[0][i] * 2;
 		b[i] = (i >= 300 ? f.in[0][i - 300] : -1) + (3 * i < N ? f.in[0][3 * i] : 0);
 		for (int j = i - 2; j < i + 3; j++)
 			c[i] += j >= 0 && j < N && j % 2 == 0 ? f.in[0][j] : 0;
+		e[i] = i ? f.in[0][N - i] : 7;
 		d[i] = i % 3 != 1 ? f.in[0][i * i % N] * f.in[0][N - 1 - i] : i;
 	}
 	expect(0, a, 0);
 	expect(1, b, 0);
 	expect(2, c, 0);
 	expect(3, d, 0);
+	expect(4, e, 0);
 	end();
 }
 
