@@ -138,6 +138,7 @@ struct barrier {
 	uint32_t expected_warps;		/* 0: all warps that are alive */
 	uint32_t arrived[MAX_WARPS];		/* lanes, of warps not yet counted */
 	uint32_t waiting[MAX_WARPS];		/* lanes to wake */
+	uint32_t passed[MAX_WARPS];		/* lanes that went past it while others of their warp wait */
 	uint32_t first_pc;			/* instruction of the first arrival, NO_REG */
 	uint32_t ones, lanes;			/* for bar.red: predicates that were true, of how many */
 };

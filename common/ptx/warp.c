@@ -161,6 +161,55 @@ bad_barrier(struct warp *w, const struct insn *i, uint32_t lane, uint32_t id, ui
 	longjmp(w->core->stop, PTX_FAULT);
 }
 
+/* Can control that stands at `from` come to `to` without going back? The code is in an order of flow. */
+static bool
+reaches(const struct insn *code, uint32_t from, uint32_t to)
+{
+	uint8_t *reached = xcalloc(to - from + 1, 1);
+	reached[0] = 1;
+	for (uint32_t pc = from; pc < to; pc++) {
+		const struct insn *i = &code[pc];
+		bool always = i->guard == NO_REG;
+		if (!reached[pc - from])
+			continue;
+		if (i->kind == K_BRANCH && i->target > pc && i->target <= to)
+			reached[i->target - from] = 1;
+		for (int64_t k = 0; i->kind == K_BRANCH_TABLE && k < i->imm; k++)
+			if (i->list[k] > pc && i->list[k] <= to)
+				reached[i->list[k] - from] = 1;
+		if (!always || (i->kind != K_BRANCH && i->kind != K_BRANCH_TABLE && i->kind != K_EXIT && i->kind != K_RETURN))
+			reached[pc + 1 - from] = 1;
+	}
+	bool result = reached[to - from];
+	free(reached);
+	return result;
+}
+
+/* Lanes of a warp that wait at pc, while others stand further on where both come together: on a GPU these would
+ * wait for those. Lanes on a way of their own to the end do not count, they may leave a barrier to the rest. */
+static uint32_t
+lanes_past(const struct warp *w, uint32_t arrived, uint32_t pc)
+{
+	const struct insn *code = w->core->code;
+	uint32_t past = 0, depth = w->depth[__builtin_ctz(arrived)];
+	EACH_IN(w->runnable & ~arrived, l) {
+		uint32_t at = KEY_PC(w->key[l]);
+		if (w->depth[l] == depth && at > pc && code[at].kind != K_EXIT && reaches(code, pc + 1, at))
+			past |= 1u << l;
+	}
+	return past;
+}
+
+static void
+report_passed(struct warp *w, const struct barrier *b, uint32_t ended)
+{
+	const struct insn *i = &w->core->code[b->first_pc];
+	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_DIVERGENT_BARRIER,
+		.lane = (uint32_t)__builtin_ctz(b->waiting[w->number]) };
+	report(w, i, &place, "%d lanes of the warp wait at the barrier while lane %d went past it and ended",
+		__builtin_popcount(b->waiting[w->number]), __builtin_ctz(ended));
+}
+
 /* Lanes arrive; with `wait` they stay until the barrier completes. */
 static void
 arrive(struct warp *w, const struct insn *i, uint32_t mask, uint32_t pc, bool wait)
@@ -188,6 +237,9 @@ arrive(struct warp *w, const struct insn *i, uint32_t mask, uint32_t pc, bool wa
 		b->waiting[w->number] |= mask;
 		w->at_barrier |= mask;
 		w->runnable &= ~mask;
+		b->passed[w->number] &= ~mask;
+		if (!threads && b->arrived[w->number] != w->alive)
+			b->passed[w->number] |= lanes_past(w, b->arrived[w->number], pc);
 	}
 	count_warp(w, b);
 	complete(block, id);
@@ -206,6 +258,8 @@ exit_lanes(struct warp *w, uint32_t mask)
 		struct barrier *b = &block->barriers[id];
 		if (b->first_pc == NO_REG)
 			continue;
+		if (b->waiting[w->number] && (b->passed[w->number] & mask))
+			report_passed(w, b, b->passed[w->number] & mask);
 		count_warp(w, b);
 		complete(block, id);
 	}

@@ -118,8 +118,12 @@ faults_are_named_with_their_line(void **state)
 		{ "tile[0] = 0; if (i < n) y[i] = x[i] + c[0];", "INCORRECT_NUMERICAL", NULL, NULL, 0 },
 		{ "tile[0] = 0; if (i < n - 1) y[i] = x[n - 1 - i] + c[0];", "INCORRECT_NUMERICAL", NULL, NULL, 0 },
 		{ "((float *)x)[i < n ? i : 0] = 0;", "RUNTIME_ERROR", "memcheck", "read_only_write", 6 },
-		{ "tile[0] = 0; while (n) if (y[0] == 12345.0f) n = 0;", "TIMEOUT", NULL, NULL, 0 },
+		{ "tile[0] = 0; while (n) if (*(volatile const float *)c == 12345.0f) n = 0;", "TIMEOUT", NULL, NULL, 0 },
 		{ "undeclared = 1;", "COMPILE_ERROR", "compiler", "error", 6 },
+		/* look-alikes that are right: lanes may leave before a barrier, and stop in different rounds of a loop */
+		{ "tile[0] = 0; if (i >= n) return; __syncthreads(); y[i] = x[n - 1 - i] + c[0];", "PASSED", NULL, NULL, 0 },
+		{ "for (int k = 0; k < threadIdx.x % 5; k++) tile[k] = x[k]; __syncthreads(); if (i < n) y[i] = x[n - 1 - i] + c[0];",
+			"PASSED", NULL, NULL, 0 },
 	};
 
 	(void)state;
@@ -135,13 +139,13 @@ faults_are_named_with_their_line(void **state)
 		const json_t *finding = json_array_get(json_object_get(summary.decisive, "findings"), 0);
 		if (strcmp(summary.status, cases[i].status))
 			fail_msg("%s: %s (%s)", cases[i].line6, summary.status, rec_json_string(summary.decisive, "reason", ""));
-		assert_true(isnan(summary.cost));
+		assert_true(isnan(summary.cost) == (strcmp(summary.status, "PASSED") != 0));
 		if (cases[i].check) {
 			assert_string_equal(rec_json_string(finding, "check", "none"), cases[i].check);
 			assert_string_equal(rec_json_string(finding, "kind", "none"), cases[i].kind);
 			assert_int_equal(rec_json_integer(finding, "line", 0), cases[i].line);
-		} else {
-			assert_null(finding);
+		} else if (finding) {
+			fail_msg("%s: %s", cases[i].line6, rec_json_string(finding, "message", ""));
 		}
 		json_decref(list);
 		buf_release(&source);
