@@ -194,6 +194,7 @@ test_damage_is_an_error(void **state)
 	count_lines(path_of("text.zst"), &end, &err);
 	assert_int_equal(end, IO_ERROR);
 	buf_add(&bytes, "junk", 4);
+	buf_release(&whole);
 	save("tail.zst", bytes.data, bytes.len);
 	count_lines(path_of("tail.zst"), &end, &err);
 	assert_int_equal(end, IO_ERROR);
