@@ -229,6 +229,8 @@ int
 math_element(struct math_run *run, size_t output, const int64_t *subscripts, struct math_value *value, struct buf *err)
 {
 	struct store *store = &run->stores[run->spec->output_tensors[output]];
+	struct buf why = BUF_INIT;
+	bool remembers = run->memory > 0;
 	union lane lane;
 	int64_t offset;
 	int status;
@@ -237,18 +239,26 @@ math_element(struct math_run *run, size_t output, const int64_t *subscripts, str
 		if (subscripts[d] < 0 || subscripts[d] >= store->shape[d])
 			return buf_err(err, "Output '%s' has no element %" PRId64 " in dimension %d.", store->name, subscripts[d],
 				d + 1);
-	if (run->memory > run->memory_limit / 2)
-		forget(run);
-	run->err = err;
+	run->err = &why;
 	run->steps = 0;
+	run->starved = false;
 	offset = tensor_element(store->rank, store->shape, subscripts);
 	status = math_compute(run, store, offset, &lane);
+	if (status && run->starved && remembers) {
+		/* what earlier elements left behind may be all that is in the way */
+		forget(run);
+		buf_reset(&why);
+		status = math_compute(run, store, offset, &lane);
+	}
 	if (!status) {
 		value->is_integer = store->type != MATH_REAL;
 		value->integer = value->is_integer ? lane.integer : 0;
 		value->real = value->is_integer ? (double)lane.integer : lane.real;
 		status = check_value(run, store, offset, value->integer);
 	}
+	if (status)
+		buf_err(err, "%s", buf_str(&why));
+	buf_release(&why);
 	run->err = NULL;
 	return status ? -1 : 0;
 }

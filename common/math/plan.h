@@ -94,6 +94,7 @@ struct math_run {
 	struct store *stores;		/* by tensor number */
 	uint64_t step_limit, memory_limit;
 	uint64_t steps, memory;
+	bool starved;			/* the memory limit was met */
 	union lane *scratch;
 	size_t scratch_used;
 	int depth;

@@ -42,7 +42,8 @@ math_load(const struct store *store, int64_t offset, int64_t step, int count, un
 int
 math_take_memory(struct math_run *run, uint64_t bytes)
 {
-	if (bytes > run->memory_limit || run->memory > run->memory_limit - bytes)
+	run->starved = bytes > run->memory_limit || run->memory > run->memory_limit - bytes;
+	if (run->starved)
 		return buf_err(run->err, "The evaluation needs more than %" PRIu64 " bytes of memory.", run->memory_limit);
 	run->memory += bytes;
 	return 0;
@@ -131,10 +132,13 @@ set_state(struct math_run *run, struct store *store, int64_t offset, enum state 
 			((union lane *)store->data)[offset] = value;
 		return 0;
 	}
-	if (memo->count * 3 >= memo->capacity * 2 && memo_grow(run, memo))
-		return EVAL_FAILED;
-	slot = memo_slot(memo, offset);
-	memo->count += memo->keys[slot] < 0;
+	slot = memo->capacity ? memo_slot(memo, offset) : 0;
+	if (!memo->capacity || memo->keys[slot] < 0) {
+		if (memo->count * 3 >= memo->capacity * 2 && memo_grow(run, memo))
+			return EVAL_FAILED;
+		slot = memo_slot(memo, offset);
+		memo->count++;
+	}
 	memo->keys[slot] = offset;
 	memo->states[slot] = (unsigned char)state;
 	memo->values[slot] = value;

@@ -168,6 +168,65 @@ elements_and_limits(void **state)
 	buf_release(&err);
 }
 
+/* Out of memory in the middle of a recurrence is no cycle, then or afterwards. */
+static void
+elements_without_memory(void **state)
+{
+	struct buf err = BUF_INIT;
+	int64_t n = 100000, at;
+	struct tensor x;
+	const struct tensor *list[] = { &x };
+	struct math_limits small = { 0, 100000 };
+	const char *text = "y[i] = y[i-1; 0] + x[i]";
+	struct math_spec *spec = math_parse(text, strlen(text), &task, &err);
+	struct math_value value;
+	struct math_run *bound;
+
+	(void)state;
+	assert_int_equal(tensor_init(&x, "x", DTYPE_FLOAT32, 1, &n, NULL), 0);
+	bound = math_bind(spec, &n, list, &small, &err);
+	for (int i = 0; i < 3; i++) {
+		at = 99999 - i;
+		buf_reset(&err);
+		assert_int_equal(math_element(bound, 0, &at, &value, &err), -1);
+		assert_string_equal(buf_str(&err), "The evaluation needs more than 100000 bytes of memory.");
+		at = 50 + i;
+		assert_int_equal(math_element(bound, 0, &at, &value, &err), 0);
+	}
+	math_run_free(bound);
+	math_free(spec);
+	tensor_release(&x);
+	buf_release(&err);
+}
+
+/* Ever more elements in bounded memory: what was remembered for earlier ones is given up. */
+static void
+elements_forget(void **state)
+{
+	struct buf err = BUF_INIT;
+	int64_t n = 1000;
+	struct tensor x;
+	const struct tensor *list[] = { &x };
+	struct math_limits small = { 0, 100000 };
+	const char *text = "y[i] = sum(t[i,j] for j)\nt[i,j in 100] = x[i] + j";
+	struct math_spec *spec = math_parse(text, strlen(text), &task, &err);
+	struct math_value value;
+	struct math_run *bound;
+
+	(void)state;
+	assert_int_equal(tensor_init(&x, "x", DTYPE_FLOAT32, 1, &n, NULL), 0);
+	bound = math_bind(spec, &n, list, &small, &err);
+	for (int64_t at = 0; at < n; at++) {
+		if (math_element(bound, 0, &at, &value, &err))
+			fail_msg("%s", buf_str(&err));
+		assert_true(value.real == 4950);
+	}
+	math_run_free(bound);
+	math_free(spec);
+	tensor_release(&x);
+	buf_release(&err);
+}
+
 static void
 text_limits(void **state)
 {
@@ -349,6 +408,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(long_recurrences), cmocka_unit_test(refused), cmocka_unit_test(elements_and_limits),
+		cmocka_unit_test(elements_forget), cmocka_unit_test(elements_without_memory),
 		cmocka_unit_test(text_limits), cmocka_unit_test(axis_expressions), cmocka_unit_test(resolved_axes),
 		cmocka_unit_test(tasks_and_inputs), cmocka_unit_test(speed),
 	};

@@ -117,8 +117,8 @@ run_and_compare(const struct example *e, const char *folder)
 	assert_non_null(call);
 	call(data, axes, scalars);
 	for (size_t k = 0; k < e->task.output_count; k++)
-		if (compare_tensors(&tensors[inputs + k], &e->expected[k], (struct tolerance){ 1e-6, 1e-7 }, &result, NULL)
-			|| result.mismatched)
+		if (compare_tensors(&tensors[inputs + k], &e->expected[k], e->outputs[k].dtype == DTYPE_FLOAT64
+			? (struct tolerance){ 1e-14, 1e-14 } : (struct tolerance){ 1e-6, 1e-7 }, &result, NULL) || result.mismatched)
 			fail_msg("example at line %d: C gives %s[%lld] = %g, expected %g", e->line, e->outputs[k].name,
 				(long long)result.first_mismatch, result.got, result.expected);
 	dlclose(library);
