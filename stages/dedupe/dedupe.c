@@ -164,6 +164,14 @@ report_drop(struct io_out *out, const struct held *e, const struct held *kept, c
 	buf_release(&text);
 }
 
+static void
+free_held(struct held *e)
+{
+	free(e->line);
+	free(e->name);
+	free(e);
+}
+
 static int
 emit(struct filter_sink *sink, const struct held *e, struct buf *err)
 {
@@ -216,6 +224,7 @@ choose(struct filter_sink *sink, struct io_out *report)
 			original->stands_for++;
 			report_drop(report, e, original, code);
 			filter_drop(sink, code);
+			free_held(e);
 			continue;
 		}
 		claim(e->id, e);
