@@ -9,6 +9,9 @@
 #include "agent/policy.h"
 #include "rec/json.h"
 
+/* What the engine calls the source in all messages. */
+#define SOLUTION_FILE "solution.cu"
+
 enum { SHOWN_FINDINGS = 6, SHOWN_LOG_BYTES = 3000, MAX_LINE = 1000000 };
 
 enum tool { TOOL_COMPILE, TOOL_TEST, TOOL_PROFILE, TOOL_SUBMIT, TOOLS };
@@ -111,45 +114,30 @@ add_log(struct buf *out, const char *log)
 	buf_release(&clean);
 }
 
-static void
-add_triple(struct buf *out, const char *name, const json_t *list)
+/* A line of the solution: where the access is, or where the library's function that makes it was inlined. */
+static long
+finding_line(const json_t *f)
 {
-	const json_t *value;
-	size_t i;
+	const char *file = rec_json_string(f, "file", NULL), *inlined;
+	static const char phrase[] = "inlined at " SOLUTION_FILE ":";
 
-	if (!json_array_size(list))
-		return;
-	buf_addf(out, ", %s (", name);
-	json_array_foreach(list, i, value)
-		buf_addf(out, "%s%lld", i ? "," : "", (long long)json_integer_value(value));
-	buf_addc(out, ')');
+	if (!file || strcmp(file, SOLUTION_FILE) == 0)
+		return (long)rec_json_integer(f, "line", 0);
+	inlined = strstr(rec_json_string(f, "message", ""), phrase);
+	return inlined ? strtol(inlined + strlen(phrase), NULL, 10) : 0;
 }
 
+/* The message names kernel, thread and place; what it leaves out does not matter for this kind. */
 static void
 add_finding(struct buf *out, const json_t *f)
 {
-	const char *kernel = rec_json_string(f, "kernel", NULL), *buffer = rec_json_string(f, "buffer", NULL);
-	const char *message = rec_json_string(f, "message", NULL);
-	json_int_t line = rec_json_integer(f, "line", 0);
+	long line = finding_line(f);
 
 	buf_addf(out, "- %s %s", rec_json_string(f, "check", ""), rec_json_string(f, "kind", ""));
-	if (kernel)
-		buf_addf(out, " in %s", kernel);
 	if (line > 0)
-		buf_addf(out, ", line %lld", (long long)line);
-	add_triple(out, "block", json_object_get(f, "block"));
-	add_triple(out, "thread", json_object_get(f, "thread"));
-	if (buffer) {
-		buf_addf(out, ", buffer %s", buffer);
-		if (json_is_integer(json_object_get(f, "offset_bytes")))
-			buf_addf(out, " at byte %lld", (long long)rec_json_integer(f, "offset_bytes", 0));
-	}
-	if (json_is_integer(json_object_get(f, "size_bytes")))
-		buf_addf(out, ", %lld bytes wide", (long long)rec_json_integer(f, "size_bytes", 0));
-	if (message) {
-		buf_adds(out, ": ");
-		add_without_paths(out, message);
-	}
+		buf_addf(out, ", line %ld", line);
+	buf_adds(out, ": ");
+	add_without_paths(out, rec_json_string(f, "message", ""));
 	buf_addc(out, '\n');
 }
 
@@ -223,10 +211,24 @@ add_workload(struct buf *out, const struct task *t, const char *name)
 	buf_addc(out, ')');
 }
 
+/* The reason, unless it only repeats the first finding or the compiler's log. */
+static void
+add_reason(struct buf *out, const json_t *e)
+{
+	const char *reason = rec_json_string(e, "reason", "");
+	const json_t *first = json_array_get(json_object_get(e, "findings"), 0);
+
+	if (!*reason || strcmp(reason, rec_json_string(first, "message", "")) == 0)
+		return;
+	buf_adds(out, "reason: ");
+	add_without_paths(out, reason);
+	buf_addc(out, '\n');
+}
+
 static void
 add_failure(struct buf *out, const struct task *t, const json_t *e)
 {
-	const char *reason = rec_json_string(e, "reason", NULL), *log = rec_json_string(e, "compile_log", NULL);
+	const char *log = rec_json_string(e, "compile_log", NULL);
 
 	buf_addf(out, "status: %s\n", rec_json_string(e, "status", ""));
 	if (strcmp(rec_json_string(e, "status", ""), "COMPILE_ERROR") != 0) {
@@ -234,11 +236,7 @@ add_failure(struct buf *out, const struct task *t, const json_t *e)
 		add_workload(out, t, rec_json_string(e, "workload", ""));
 		buf_addc(out, '\n');
 	}
-	if (reason && *reason) {
-		buf_adds(out, "reason: ");
-		add_without_paths(out, reason);
-		buf_addc(out, '\n');
-	}
+	add_reason(out, e);
 	add_errors(out, e);
 	/* The compiler's own words say more than the finding made of them. */
 	if (log && *log)
@@ -343,7 +341,7 @@ tools_verdict(const json_t *decisive, const char *status)
 	json_t *verdict = json_pack("{s:s}", "status", status);
 	const json_t *finding = json_array_get(json_object_get(decisive, "findings"), 0);
 	const char *log = rec_json_string(decisive, "compile_log", NULL);
-	json_int_t line = rec_json_integer(finding, "line", 0);
+	long line = finding_line(finding);
 
 	if (strcmp(status, "PASSED") == 0)
 		return verdict;

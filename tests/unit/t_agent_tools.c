@@ -73,8 +73,8 @@ test_texts(void **state)
 		"passed: one (N=1, D=1), max_absolute_error 1.25e-07\n", "{\"status\":\"COMPILE_ERROR\",\"line\":12}");
 	expect("submit", "fail=RUNTIME_ERROR line=7", "submitted\nstatus: RUNTIME_ERROR\nworkload: odd (N=3, D=33)\n"
 		"reason: 1 of 8 elements differ\nmax_absolute_error: 0.5, max_relative_error: 2.0\nmismatched_elements: 1\n"
-		"first_mismatch: y[1,2] expected 0.25, got nan\nfindings:\n- memcheck out_of_bounds in rows, line 7, "
-		"block (0,0,0), thread (33,0,0), buffer x at byte 128, 4 bytes wide: read past the end of x\n"
+		"first_mismatch: y[1,2] expected 0.25, got nan\nfindings:\n- memcheck out_of_bounds, line 7: "
+		"read past the end of x\n"
 		"passed: one (N=1, D=1), max_absolute_error 1.25e-07\n",
 		"{\"status\":\"RUNTIME_ERROR\",\"workload\":\"odd\",\"check\":\"memcheck\",\"kind\":\"out_of_bounds\",\"line\":7}");
 	expect("test", "fail=INCORRECT_NUMERICAL", "status: INCORRECT_NUMERICAL\nworkload: odd (N=3, D=33)\n"
@@ -159,6 +159,30 @@ test_our_failure(void **state)
 	tool_result_release(&r);
 	json_decref(c);
 	buf_release(&err);
+}
+
+/* A finding inside a function of the toolkit's headers has the line of the solution that it came from. */
+static void
+test_finding_lines(void **state)
+{
+	static const struct {
+		const char *file, *message;
+		long line;
+	} cases[] = {
+		{ "solution.cu", "x", 107 }, { "device_functions.hpp", "at device_functions.hpp:107, inlined at solution.cu:11 (atom)", 11 },
+		{ "device_functions.hpp", "at device_functions.hpp:107 (atom)", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		json_t *e = json_pack("{s:s,s:s,s:[{s:s,s:s,s:s,s:i,s:s}]}", "workload", "odd", "status", "RUNTIME_ERROR", "findings",
+			"check", "memcheck", "kind", "misaligned", "file", cases[i].file, "line", 107, "message", cases[i].message);
+		json_t *verdict = tools_verdict(e, "RUNTIME_ERROR");
+
+		assert_int_equal(rec_json_integer(verdict, "line", 0), cases[i].line);
+		json_decref(verdict);
+		json_decref(e);
+	}
 }
 
 static void
@@ -276,7 +300,7 @@ test_repair_prompt(void **state)
 	sections_add_solution(&s, json_pack("{s:s,s:s}", "id", id, "source", source));
 	sections_add_evaluations(&s, r.evaluations);
 	m = prompt_repair(task, NULL, &s, id, &used);
-	assert_non_null(strstr(rec_json_string(m, "content", ""), "- memcheck out_of_bounds in rows, line 2,"));
+	assert_non_null(strstr(rec_json_string(m, "content", ""), "- memcheck out_of_bounds, line 2: read past"));
 	assert_non_null(strstr(rec_json_string(m, "content", ""), "```cuda\n    1  // one\n>   2  // two\n"
 		"    3  fail=RUNTIME_ERROR line=2\n```"));
 	json_decref(m);
@@ -291,7 +315,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts), cmocka_unit_test(test_held_out_is_not_described),
 		cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
-		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_hidden_forms),
+		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_finding_lines), cmocka_unit_test(test_hidden_forms),
 		cmocka_unit_test(test_shown_forms), cmocka_unit_test(test_guidance), cmocka_unit_test(test_repair_prompt),
 	};
 
