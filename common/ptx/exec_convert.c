@@ -268,7 +268,7 @@ UNARY(cvt_f32_s32, f32, s32, (f32)x)
 UNARY(cvt_f32_u32, f32, u32, (f32)x)
 UNARY(cvt_f64_s32, f64, s32, x)
 UNARY(cvt_f64_f32, f64, f32, x)
-UNARY(cvt_f32_f64, f32, f64, x != x ? float_of_bits(0x7fffffff) : (f32)x)
+UNARY(cvt_f32_f64, f32, f64, (f32)x)
 UNARY(cvt_f32_bf16, u32, u16, (u32)x << 16)
 
 HANDLER(cvt_f32_f16)
@@ -276,6 +276,8 @@ HANDLER(cvt_f32_f16)
 	f32 v[LANES] __attribute__((aligned(64)));
 	UNUSED(mask);
 	f16_to_floats(v, REG(u16, i->a), LANES);
+	EACH_LANE(l)
+		v[l] = v[l] != v[l] ? float_of_bits(0x7fffffff) : v[l];
 	merge_32(REG(u32, i->d), (const u32 *)v, wide);
 }
 
@@ -443,7 +445,7 @@ static double
 finish_float(double v, unsigned flags)
 {
 	if (flags & CVT_RELU)
-		v = v < 0 ? 0 : v;
+		v = v <= 0 ? 0 : v;
 	if (flags & CVT_SAT)
 		v = v > 0 ? v < 1 ? v : 1 : 0;
 	return v;
@@ -481,11 +483,12 @@ to_floats(const struct insn *i, struct warp *w, const double *f, const uint64_t 
 			direct = (float)v;
 			if (integer)
 				direct = is_signed ? (float)(int64_t)n[l] : (float)n[l];
-			REG(f32, i->d)[l] = direct != direct ? float_of_bits(0x7fffffff) : direct;
+			/* NaN keeps its payload when it comes from fp64 */
+			REG(f32, i->d)[l] = direct != direct && from != T_F64 ? float_of_bits(0x7fffffff) : direct;
 			break;
 		case T_F16:
 			direct = float_odd(v);
-			REG(u16, i->d)[l] = direct != direct ? 0x7fff : (u16)_cvtss_sh(direct, _MM_FROUND_CUR_DIRECTION);
+			REG(u16, i->d)[l] = direct != direct && from != T_F64 ? 0x7fff : (u16)_cvtss_sh(direct, _MM_FROUND_CUR_DIRECTION);
 			break;
 		default:
 			REG(u16, i->d)[l] = narrow_bf16(v, i->mode);
@@ -564,7 +567,7 @@ HANDLER(name) \
 		f[l * 2 + 1] = a[l]; \
 	} \
 	for (int l = 0; i->sub && l < 64; l++) \
-		f[l] = f[l] < 0 ? 0 : f[l]; \
+		f[l] = f[l] <= 0 ? 0 : f[l]; \
 	low_and_high; \
 	merge_32(REG(u32, i->d), (const u32 *)(const void *)h, wide); \
 }

@@ -68,9 +68,10 @@ BINARY_ONE(maximum_nan_xor_f32, f32, f32, f32, NAN_OR(XORSIGN(max_f32(ABS32(x), 
 BINARY_ONE(minimum_f64, f64, f64, f64, min_f64(x, y))
 BINARY_ONE(maximum_f64, f64, f64, f64, max_f64(x, y))
 
-UNARY(neg_f32, u32, u32, x ^ 0x80000000u)
-UNARY(abs_f32, u32, u32, x & 0x7fffffff)
-UNARY(neg_f64, u64, u64, x ^ 1ull << 63)
+#define NAN_BITS32(v) (((v) & 0x7fffffff) > 0x7f800000)
+UNARY(neg_f32, u32, u32, NAN_BITS32(x) ? 0x7fffffff : x ^ 0x80000000u)
+UNARY(abs_f32, u32, u32, NAN_BITS32(x) ? 0x7fffffff : x & 0x7fffffff)
+UNARY(neg_f64, u64, u64, (x & ~(1ull << 63)) > 0x7ffull << 52 ? x : x ^ 1ull << 63)
 UNARY(abs_f64, u64, u64, x & ~(1ull << 63))
 BINARY_ONE(copysign_f32, u32, u32, u32, (x & 0x80000000u) | (y & 0x7fffffff))
 BINARY_ONE(copysign_f64, u64, u64, u64, (x & 1ull << 63) | (y & ~(1ull << 63)))

@@ -12,8 +12,8 @@ enum { HALF_RELU = 1, HALF_SAT = 2 };
 static inline f32
 finish(f32 r, unsigned what)
 {
-	if (what & HALF_RELU)
-		r = r < 0 ? 0 : r;
+	if (what & HALF_RELU)			/* a negative zero becomes a positive one, NaN stays */
+		r = r <= 0 ? 0 : r;
 	if (what & HALF_SAT)
 		r = r > 0 ? r < 1 ? r : 1 : 0;
 	return r;
@@ -93,10 +93,30 @@ HALF_ALL(max_xor, 2, SIGNED_AS(greatest(MAGNITUDE(x), MAGNITUDE(y)), x, y))
 HALF_ALL(ex2, 1, exp2_approx(x))
 HALF_ALL(tanh, 1, tanh_approx(x))
 
-UNARY(neg_half, u16, u16, x ^ 0x8000)
-UNARY(abs_half, u16, u16, x & 0x7fff)
-UNARY(neg_half_x2, u32, u32, x ^ 0x80008000u)
-UNARY(abs_half_x2, u32, u32, x & 0x7fff7fff)
+/* `limit` is infinity of the format: what is above is NaN, and comes out as 0x7fff */
+#define SIGN_OPERATION(name, limit, operation) \
+HANDLER(name) \
+{ \
+	u16 result[LANES] __attribute__((aligned(64))); \
+	const u16 *a = REG(u16, i->a); \
+	UNUSED(mask); \
+	EACH_LANE(l) \
+		result[l] = (u16)((a[l] & 0x7fff) > (limit) ? 0x7fff : a[l] operation); \
+	put(w, i, result, LANES, wide); \
+} \
+HANDLER(name##x2) \
+{ \
+	u16 result[2 * LANES] __attribute__((aligned(64))); \
+	const u16 *a = REG(u16, i->a); \
+	UNUSED(mask); \
+	VECTORISE for (int l = 0; l < 2 * LANES; l++) \
+		result[l] = (u16)((a[l] & 0x7fff) > (limit) ? 0x7fff : a[l] operation); \
+	put(w, i, result, 2 * LANES, wide); \
+}
+SIGN_OPERATION(neg_f16, 0x7c00, ^ 0x8000)
+SIGN_OPERATION(abs_f16, 0x7c00, & 0x7fff)
+SIGN_OPERATION(neg_bf16, 0x7f80, ^ 0x8000)
+SIGN_OPERATION(abs_bf16, 0x7f80, & 0x7fff)
 
 static bool
 decode_half(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
@@ -128,8 +148,8 @@ static const struct row rows[] = {
 	{ "max", ".NaN T", D_A_B, decode_half, .run = RUN4(max_nan) },
 	{ "min", ".xorsign .abs T", D_A_B, decode_half, .run = RUN4(min_xor) },
 	{ "max", ".xorsign .abs T", D_A_B, decode_half, .run = RUN4(max_xor) },
-	{ "neg", "T", D_A, .run = { [T_F16] = neg_half, [T_BF16] = neg_half, [T_F16X2] = neg_half_x2, [T_BF16X2] = neg_half_x2 } },
-	{ "abs", "T", D_A, .run = { [T_F16] = abs_half, [T_BF16] = abs_half, [T_F16X2] = abs_half_x2, [T_BF16X2] = abs_half_x2 } },
+	{ "neg", "T", D_A, .run = RUN4(neg) },
+	{ "abs", "T", D_A, .run = RUN4(abs) },
 	{ "ex2", ".approx T", D_A, decode_half, .run = RUN_F16(ex2) },
 	{ "ex2", ".approx .ftz T", D_A, decode_half, .run = { [T_BF16] = ex2_bf16, [T_BF16X2] = ex2_bf16x2 } },
 	{ "tanh", ".approx T", D_A, decode_half, .run = RUN4(tanh) },

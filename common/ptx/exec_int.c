@@ -58,19 +58,19 @@ BINARY(add_sat_s32, s32, s32, s32, clamp_s32((s64)x + y))
 BINARY(sub_sat_s32, s32, s32, s32, clamp_s32((s64)x - y))
 TERNARY(mad_hi_sat_s32, s32, s32, s32, s32, clamp_s32(((s64)x * y >> 32) + z))
 
-/* Division by zero is no error on a GPU: all bits set, as sm_90 gives; the remainder is then the dividend. */
+/* Division by zero is no error on a GPU: quotient and remainder have all bits set, as an H200 gives. */
 BINARY(div_u16, u16, u16, u16, y ? (u16)(x / y) : 0xffff)
 BINARY(div_s16, s16, s16, s16, y ? (s16)(x / y) : (s16)-1)
 BINARY(div_u32, u32, u32, u32, y ? x / y : 0xffffffffu)
 BINARY(div_s32, s32, s32, s32, !y ? -1 : y == -1 ? (s32)(0u - (u32)x) : x / y)
 BINARY(div_u64, u64, u64, u64, y ? x / y : UINT64_MAX)
 BINARY(div_s64, s64, s64, s64, !y ? -1 : y == -1 ? (s64)(0ull - (u64)x) : x / y)
-BINARY(rem_u16, u16, u16, u16, y ? (u16)(x % y) : x)
-BINARY(rem_s16, s16, s16, s16, y ? (s16)(x % y) : x)
-BINARY(rem_u32, u32, u32, u32, y ? x % y : x)
-BINARY(rem_s32, s32, s32, s32, !y ? x : y == -1 ? 0 : x % y)
-BINARY(rem_u64, u64, u64, u64, y ? x % y : x)
-BINARY(rem_s64, s64, s64, s64, !y ? x : y == -1 ? 0 : x % y)
+BINARY(rem_u16, u16, u16, u16, y ? (u16)(x % y) : 0xffff)
+BINARY(rem_s16, s16, s16, s16, y ? (s16)(x % y) : (s16)-1)
+BINARY(rem_u32, u32, u32, u32, y ? x % y : 0xffffffffu)
+BINARY(rem_s32, s32, s32, s32, !y ? -1 : y == -1 ? 0 : x % y)
+BINARY(rem_u64, u64, u64, u64, y ? x % y : UINT64_MAX)
+BINARY(rem_s64, s64, s64, s64, !y ? -1 : y == -1 ? 0 : x % y)
 
 #define MINMAX(suffix, type) \
 	BINARY(min_##suffix, type, type, type, x < y ? x : y) \
@@ -172,11 +172,18 @@ TERNARY(shf_l_clamp, u32, u32, u32, u32, CLAMP32(z) == 32 ? x : (u32)(PAIR(x, y)
 TERNARY(shf_r_wrap, u32, u32, u32, u32, (u32)(PAIR(x, y) >> (z & 31)))
 TERNARY(shf_r_clamp, u32, u32, u32, u32, (u32)(PAIR(x, y) >> CLAMP32(z)))
 
+/* The manual takes position and length modulo 256; an H200 does so for 32 bits, but not for 64. */
+static inline uint32_t
+field_amount(uint32_t v, uint32_t bits)
+{
+	return bits == 64 ? v < 255 ? v : 255 : v & 255;
+}
+
 static inline uint64_t
 extract(uint64_t value, uint32_t at, uint32_t count, uint32_t bits, bool is_signed)
 {
-	at &= 255;
-	count &= 255;
+	at = field_amount(at, bits);
+	count = field_amount(count, bits);
 	uint32_t top = at + count - 1 < bits - 1 ? at + count - 1 : bits - 1;
 	uint64_t sign = is_signed && count ? value >> top & 1 : 0;
 	uint64_t field = at >= bits ? 0 : value >> at;
@@ -193,8 +200,8 @@ TERNARY(bfe_s64, u64, u64, u32, u32, extract(x, y, z, 64, true))
 static inline uint64_t
 insert(uint64_t field, uint64_t into, uint32_t at, uint32_t count, uint32_t bits)
 {
-	at &= 255;
-	count &= 255;
+	at = field_amount(at, bits);
+	count = field_amount(count, bits);
 	if (at >= bits || !count)
 		return into;
 	uint64_t low = count >= 64 ? UINT64_MAX : (1ull << count) - 1, keep = low << at;

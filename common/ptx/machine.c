@@ -1,5 +1,6 @@
 /* In: a module, buffers, launches. Out: launches run block after block, with their status, findings and
  * counters. Here is the outer shell: options, the table of buffers, module variables, the set-up of a launch. */
+#include <cpuid.h>
 #include <string.h>
 
 #include "base/die.h"
@@ -26,11 +27,18 @@ fill_options(struct ptx_options *out, const struct ptx_options *in)
 	out->quantum = out->quantum ? out->quantum : DEFAULT_QUANTUM;
 }
 
+static bool
+has_f16c(void)
+{
+	unsigned a, b, c, d;
+	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
+}
+
 struct ptx_machine *
 ptx_machine_new(const struct ptx_module *module, const struct ptx_options *options, struct buf *err)
 {
 	__builtin_cpu_init();
-	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("f16c")) {
+	if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !has_f16c()) {
 		buf_err(err, "The PTX machine needs a CPU with AVX2, FMA and F16C, which this one lacks.");
 		return NULL;
 	}

@@ -104,7 +104,7 @@ struct ptx_finding {
 	const char *file;		/* source file by .loc, NULL when the PTX has no line information */
 	uint32_t line;			/* source line, 0 when unknown */
 	uint32_t ptx_line;		/* line in the PTX text */
-	const char *inlined_file;	/* where the function was inlined, outermost; NULL when it was not */
+	const char *inlined_file;	/* where the function was inlined; NULL when it was not */
 	uint32_t inlined_line;
 	uint32_t block[3], thread[3];	/* of the first occurrence */
 	enum ptx_space space;

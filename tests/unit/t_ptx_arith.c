@@ -166,6 +166,14 @@ flushed(float f)
 	return fpclassify(f) == FP_SUBNORMAL ? copysignf(0, f) : f;
 }
 
+/* An H200 flushes what is below the least normal number before rounding. */
+static float
+flushed_product(float x, float y)
+{
+	double exact = (double)x * y;
+	return fabs(exact) < 0x1p-126 ? (float)copysign(0, exact) : (float)exact;
+}
+
 static float
 sat(float f)
 {
@@ -200,7 +208,8 @@ to_int(double v, int bits, bool is_signed, bool wide_nan)
 static u64
 bit_field(u64 a, u64 b, u64 c, int bits, bool is_signed)
 {
-	int msb = bits - 1, at = (int)(b & 255), count = (int)(c & 255);
+	/* modulo 256 by the manual; an H200 clamps when there are 64 bits */
+	int msb = bits - 1, at = (int)(bits == 64 && b > 255 ? 255 : b & 255), count = (int)(bits == 64 && c > 255 ? 255 : c & 255);
 	int top = at + count - 1 < msb ? at + count - 1 : msb;
 	u64 sign = is_signed && count ? a >> top & 1 : 0, d = 0;
 	for (int k = 0; k <= msb; k++)
@@ -211,7 +220,7 @@ bit_field(u64 a, u64 b, u64 c, int bits, bool is_signed)
 static u64
 bit_insert(u64 a, u64 b, u64 c, u64 e, int bits)
 {
-	int at = (int)(c & 255), count = (int)(e & 255);
+	int at = (int)(bits == 64 && c > 255 ? 255 : c & 255), count = (int)(e & 255);
 	for (int k = 0; k < count && at + k < bits; k++)
 		b = (b & ~(1ull << (at + k))) | (a >> k & 1) << (at + k);
 	return b;
@@ -341,12 +350,12 @@ clamp32(s64 v)
 	OP(div_s32, "div.s32 %d, %a, %b", "444", I, 0, y ? (u64)((s64)(s32)x / (s32)y) : ~0ull) \
 	OP(div_u64, "div.u64 %d, %a, %b", "888", I, 0, y ? x / y : ~0ull) \
 	OP(div_s64, "div.s64 %d, %a, %b", "888", I, 0, y ? (u64)((s128)(s64)x / (s64)y) : ~0ull) \
-	OP(rem_u16, "rem.u16 %d, %a, %b", "222", I, 0, y ? x % y : x) \
-	OP(rem_s16, "rem.s16 %d, %a, %b", "222", I, 0, y ? (u64)((s16)x % (s16)y) : x) \
-	OP(rem_u32, "rem.u32 %d, %a, %b", "444", I, 0, y ? x % y : x) \
-	OP(rem_s32, "rem.s32 %d, %a, %b", "444", I, 0, y ? (u64)((s64)(s32)x % (s32)y) : x) \
-	OP(rem_u64, "rem.u64 %d, %a, %b", "888", I, 0, y ? x % y : x) \
-	OP(rem_s64, "rem.s64 %d, %a, %b", "888", I, 0, y ? (u64)((s128)(s64)x % (s64)y) : x) \
+	OP(rem_u16, "rem.u16 %d, %a, %b", "222", I, 0, y ? x % y : ~0ull) \
+	OP(rem_s16, "rem.s16 %d, %a, %b", "222", I, 0, y ? (u64)((s16)x % (s16)y) : ~0ull) \
+	OP(rem_u32, "rem.u32 %d, %a, %b", "444", I, 0, y ? x % y : ~0ull) \
+	OP(rem_s32, "rem.s32 %d, %a, %b", "444", I, 0, y ? (u64)((s64)(s32)x % (s32)y) : ~0ull) \
+	OP(rem_u64, "rem.u64 %d, %a, %b", "888", I, 0, y ? x % y : ~0ull) \
+	OP(rem_s64, "rem.s64 %d, %a, %b", "888", I, 0, y ? (u64)((s128)(s64)x % (s64)y) : ~0ull) \
 	OP(min_u16, "min.u16 %d, %a, %b", "222", I, 0, x < y ? x : y) \
 	OP(min_s16, "min.s16 %d, %a, %b", "222", I, 0, (s16)x < (s16)y ? x : y) \
 	OP(min_u32, "min.u32 %d, %a, %b", "444", I, 0, x < y ? x : y) \
@@ -474,7 +483,7 @@ clamp32(s64 v)
 	OP(add_f32_sat, "add.sat.f32 %d, %a, %b", "444", FS, 0, f_bits(sat(F(x) + F(y)))) \
 	OP(mul_f32, "mul.f32 %d, %a, %b", "444", FS, 0, f_bits(F(x) * F(y))) \
 	OP(mul_f32_rp, "mul.rp.f32 %d, %a, %b", "444", FS, 0, f_bits(in_mode(FE_UPWARD, '*', F(x), F(y), 0))) \
-	OP(mul_f32_ftz, "mul.ftz.f32 %d, %a, %b", "444", FS, 0, f_bits(flushed(flushed(F(x)) * flushed(F(y))))) \
+	OP(mul_f32_ftz, "mul.ftz.f32 %d, %a, %b", "444", FS, 0, f_bits(flushed_product(flushed(F(x)), flushed(F(y))))) \
 	OP(fma_f32, "fma.rn.f32 %d, %a, %b, %c", "4444", FS, 0, f_bits(fmaf(F(x), F(y), F(z)))) \
 	OP(fma_f32_rz, "fma.rz.f32 %d, %a, %b, %c", "4444", FS, 0, f_bits(in_mode(FE_TOWARDZERO, 'f', F(x), F(y), F(z)))) \
 	OP(fma_f32_rm, "fma.rm.f32 %d, %a, %b, %c", "4444", FS, 0, f_bits(in_mode(FE_DOWNWARD, 'f', F(x), F(y), F(z)))) \
@@ -492,8 +501,8 @@ clamp32(s64 v)
 	OP(sin_f32, "sin.approx.f32 %d, %a", "44", FM, 2, f_bits((float)sin(F(x)))) \
 	OP(cos_f32, "cos.approx.f32 %d, %a", "44", FM, 2, f_bits((float)cos(F(x)))) \
 	OP(tanh_f32, "tanh.approx.f32 %d, %a", "44", FS, 2, f_bits((float)tanh(F(x)))) \
-	OP(abs_f32, "abs.f32 %d, %a", "44", FS, 0, x & 0x7fffffff) \
-	OP(neg_f32, "neg.f32 %d, %a", "44", FS, 0, x ^ 0x80000000) \
+	OP(abs_f32, "abs.f32 %d, %a", "44", FS, 0, f_bits(fabsf(F(x)))) \
+	OP(neg_f32, "neg.f32 %d, %a", "44", FS, 0, f_bits(-F(x))) \
 	OP(neg_f32_ftz, "neg.ftz.f32 %d, %a", "44", FN, 0, f_bits(flushed(-F(x)))) \
 	OP(min_f32, "min.f32 %d, %a, %b", "444", FS, 0, f_bits((float)lesser(F(x), F(y)))) \
 	OP(max_f32, "max.f32 %d, %a, %b", "444", FS, 0, f_bits((float)greater(F(x), F(y)))) \
@@ -528,7 +537,7 @@ clamp32(s64 v)
 	OP(cvt_bf16_rz, "cvt.rz.bf16.f32 %d, %a", "24", FS, 0, isnan(F(x)) ? 0x7fff : x >> 16) \
 	OP(cvt_f16x2, "cvt.rn.f16x2.f32 %d, %a, %b", "444", FS, 0, pair(h_bits(F(y)), h_bits(F(x)))) \
 	OP(cvt_bf16x2, "cvt.rn.bf16x2.f32 %d, %a, %b", "444", FS, 0, pair(b_bits(F(y)), b_bits(F(x)))) \
-	OP(cvt_relu, "cvt.rn.relu.f16x2.f32 %d, %a, %b", "444", FS, 0, pair(h_bits(F(y) < 0 ? 0 : F(y)), h_bits(F(x) < 0 ? 0 : F(x)))) \
+	OP(cvt_relu, "cvt.rn.relu.f16x2.f32 %d, %a, %b", "444", FS, 0, pair(h_bits(F(y) <= 0 ? 0 : F(y)), h_bits(F(x) <= 0 ? 0 : F(x)))) \
 	OP(cvt_tf32, "cvt.rna.tf32.f32 %d, %a", "44", FN, 0, (x + 0x1000) & 0xffffe000)
 
 #define DOUBLE_LIST(OP) \
@@ -542,14 +551,14 @@ clamp32(s64 v)
 	OP(sqrt_f64, "sqrt.rn.f64 %d, %a", "88", DS, 0, d_bits(sqrt(D(x)))) \
 	OP(rcp_f64, "rcp.rn.f64 %d, %a", "88", DS, 0, d_bits(1 / D(x))) \
 	OP(abs_f64, "abs.f64 %d, %a", "88", DS, 0, x & ~(1ull << 63)) \
-	OP(neg_f64, "neg.f64 %d, %a", "88", DS, 0, x ^ 1ull << 63) \
+	OP(neg_f64, "neg.f64 %d, %a", "88", DS, 0, isnan(D(x)) ? x : x ^ 1ull << 63) \
 	OP(min_f64, "min.f64 %d, %a, %b", "888", DS, 0, d_bits(lesser(D(x), D(y)))) \
 	OP(max_f64, "max.f64 %d, %a, %b", "888", DS, 0, d_bits(greater(D(x), D(y)))) \
 	OP(setp_lt_f64, "setp.lt.f64 %p, %a, %b", "p88", DS, 0, D(x) < D(y)) \
 	OP(setp_geu_f64, "setp.geu.f64 %p, %a, %b", "p88", DS, 0, !(D(x) < D(y))) \
-	OP(cvt_f32_f64, "cvt.rn.f32.f64 %d, %a", "48", DS, 0, f_bits((float)D(x))) \
-	OP(cvt_f32_f64_rp, "cvt.rp.f32.f64 %d, %a", "48", DS, 0, f_bits(convert_mode(FE_UPWARD, D(x)))) \
-	OP(cvt_f16_f64, "cvt.rn.f16.f64 %d, %a", "28", DS, 0, h_bits(D(x))) \
+	OP(cvt_f32_f64, "cvt.rn.f32.f64 %d, %a", "48", DS, 0, isnan(D(x)) ? 0x7fc00000 : f_bits((float)D(x))) \
+	OP(cvt_f32_f64_rp, "cvt.rp.f32.f64 %d, %a", "48", DS, 0, isnan(D(x)) ? 0x7fc00000 : f_bits(convert_mode(FE_UPWARD, D(x)))) \
+	OP(cvt_f16_f64, "cvt.rn.f16.f64 %d, %a", "28", DS, 0, isnan(D(x)) ? 0x7e00 : h_bits(D(x))) \
 	OP(cvt_s32_f64, "cvt.rzi.s32.f64 %d, %a", "48", DS, 0, to_int(trunc(D(x)), 32, true, true)) \
 	OP(cvt_u64_f64, "cvt.rni.u64.f64 %d, %a", "88", DS, 0, to_int(rint(D(x)), 64, false, true)) \
 	OP(cvt_f64_rmi, "cvt.rmi.f64.f64 %d, %a", "88", DS, 0, d_bits(floor(D(x))))
@@ -560,13 +569,13 @@ clamp32(s64 v)
 	OP(mul_f16, "mul.f16 %d, %a, %b", "222", HS, 0, h_bits(Q H(x) * H(y))) \
 	OP(mul_f16_sat, "mul.sat.f16 %d, %a, %b", "222", HS, 0, ({ double v = H(x) * H(y); h_bits(v > 0 ? v < 1 ? v : 1 : 0); })) \
 	OP(fma_f16, "fma.rn.f16 %d, %a, %b, %c", "2222", HS, 0, h_bits(Q H(x) * H(y) + H(z))) \
-	OP(fma_f16_relu, "fma.rn.relu.f16 %d, %a, %b, %c", "2222", HS, 0, ({ __float128 v = Q H(x) * H(y) + H(z); h_bits(v < 0 ? 0 : v); })) \
+	OP(fma_f16_relu, "fma.rn.relu.f16 %d, %a, %b, %c", "2222", HS, 0, ({ __float128 v = Q H(x) * H(y) + H(z); h_bits(v <= 0 ? 0 : v); })) \
 	OP(add_f16x2, "add.rn.f16x2 %d, %a, %b", "444", HS, 0, H2(Q a + b)) \
 	OP(fma_f16x2, "fma.rn.f16x2 %d, %a, %b, %c", "4444", HS, 0, H2(Q a * b + c)) \
 	OP(min_f16, "min.f16 %d, %a, %b", "222", HS, 0, h_bits(lesser(H(x), H(y)))) \
 	OP(max_f16x2_nan, "max.NaN.f16x2 %d, %a, %b", "444", HS, 0, H2(isnan(a) || isnan(b) ? NAN : greater(a, b))) \
-	OP(neg_f16x2, "neg.f16x2 %d, %a", "44", HS, 0, x ^ 0x80008000) \
-	OP(abs_f16, "abs.f16 %d, %a", "22", HS, 0, x & 0x7fff) \
+	OP(neg_f16x2, "neg.f16x2 %d, %a", "44", HS, 0, H2(-a)) \
+	OP(abs_f16, "abs.f16 %d, %a", "22", HS, 0, h_bits(fabs(H(x)))) \
 	OP(setp_f16, "setp.lt.f16 %p, %a, %b", "p22", HS, 0, H(x) < H(y)) \
 	OP(setp_f16x2, "setp.gt.f16x2 %q|%p, %a, %b", "p44", HS, 0, H(x >> 16) > H(y >> 16)) \
 	OP(set_f16x2, "set.ge.f16x2.f16x2 %d, %a, %b", "444", HS, 0, pair(H(x) >= H(y) ? 0x3c00 : 0, H(x >> 16) >= H(y >> 16) ? 0x3c00 : 0)) \
