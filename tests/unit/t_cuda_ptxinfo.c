@@ -57,6 +57,21 @@ tables_are_read(void **state)
 }
 
 static void
+parameters_are_aligned(void **state)
+{
+	static const char text[] = ".entry m(.param .u8 a, .param .u64 b, .param .align 4 .b8 c[6], .param .f16 d) { ret; }";
+	static const uint32_t offsets[] = { 0, 8, 16, 22 };
+	struct ptxinfo *info = ptxinfo_read(text, sizeof text - 1, NULL, 0, NULL);
+
+	(void)state;
+	assert_non_null(info);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(info->kernel[0].parameter[i].offset, offsets[i]);
+	assert_int_equal(info->kernel[0].parameter_bytes, 24);
+	ptxinfo_free(info);
+}
+
+static void
 broken_text_is_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -180,6 +195,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(tables_are_read),
+		cmocka_unit_test(parameters_are_aligned),
 		cmocka_unit_test(broken_text_is_refused),
 		cmocka_unit_test(images_are_compared),
 		cmocka_unit_test(runtime_is_complete),

@@ -9,35 +9,39 @@
 #include "base/io.h"
 #include "cuda/record.h"
 
-static char *cache, *folder;
+static char *cache, *folder, *errors_folder;
 static struct cuda_argument arguments[] = {
 	{ CUDA_INPUT, "x", "float32", 4096, 0 },
 	{ CUDA_OUTPUT, "y", "float32", 4096, 0 },
 	{ CUDA_SCALAR, "N", "int64", 0, 0 },
 };
 
-static int
-build_variants(void **state)
+static char *
+build_file(const char *path)
 {
 	struct buf source = BUF_INIT, prelude = BUF_INIT, err = BUF_INIT;
-	struct cuda_build build;
+	struct cuda_build build = CUDA_BUILD_INIT;
 
-	(void)state;
-	cache = io_temp_dir("t_cuda_record", &err);
-	if (!cache || buf_read_file(&source, "tests/data/cuda/variants.cu", 1 << 20, &err) < 0 ||
-	    cuda_prelude(arguments, 3, &prelude, &err) < 0 ||
-	    cuda_build(source.data, source.len, buf_str(&prelude), cache, NULL, &build, &err) < 0) {
+	if (buf_read_file(&source, path, 1 << 20, &err) < 0 || cuda_prelude(arguments, 3, &prelude, &err) < 0 ||
+	    cuda_build(source.data, source.len, buf_str(&prelude), cache, NULL, &build, &err) < 0)
 		print_error("%s\n", buf_str(&err));
-		return -1;
-	}
-	if (build.verdict != CUDA_OK)
+	else if (build.verdict != CUDA_OK)
 		print_error("%s\n", buf_str(&build.log));
-	folder = build.folder;
 	buf_release(&source);
 	buf_release(&prelude);
 	buf_release(&err);
 	buf_release(&build.log);
-	return build.verdict == CUDA_OK ? 0 : -1;
+	return build.folder;
+}
+
+static int
+build_all(void **state)
+{
+	(void)state;
+	cache = io_temp_dir("t_cuda_record", NULL);
+	folder = cache ? build_file("tests/data/cuda/variants.cu") : NULL;
+	errors_folder = folder ? build_file("tests/data/cuda/errors.cu") : NULL;
+	return errors_folder ? 0 : -1;
 }
 
 static int
@@ -47,6 +51,7 @@ remove_cache(void **state)
 	io_remove_tree(cache, NULL);
 	free(cache);
 	free(folder);
+	free(errors_folder);
 	return 0;
 }
 
@@ -279,6 +284,26 @@ queries_are_those_of_the_profile(void **state)
 	expect_plan(28, "launch 0 1 1056 1 1 1024 1 1 0 0 0 0 0 " X Y "0801000000000000\nend\n");
 }
 
+/* What each call returned, what was then the last error, and all that the queries said: as on an H200. */
+static void
+errors_are_those_of_the_runtime(void **state)
+{
+	struct cuda_recording r;
+	struct buf expected = BUF_INIT, err = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(buf_read_file(&expected, "tests/data/cuda/errors.expected", 4096, &err), 0);
+	if (cuda_record(errors_folder, arguments, 3, NULL, NULL, &r, &err) < 0)
+		fail_msg("%s", buf_str(&err));
+	if (r.verdict != CUDA_OK)
+		fail_msg("%s", buf_str(&r.reason));
+	r.output.data[strcspn(r.output.data, "\n") + 1] = 0;
+	assert_string_equal(r.output.data, expected.data);
+	buf_release(&expected);
+	buf_release(&err);
+	cuda_recording_release(&r);
+}
+
 static void
 limits_hold(void **state)
 {
@@ -329,9 +354,10 @@ main(void)
 		cmocka_unit_test(addresses_in_disguise_are_noted),
 		cmocka_unit_test(forged_plans_do_not_pass),
 		cmocka_unit_test(queries_are_those_of_the_profile),
+		cmocka_unit_test(errors_are_those_of_the_runtime),
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(recordings_repeat),
 	};
 
-	return cmocka_run_group_tests(tests, build_variants, remove_cache);
+	return cmocka_run_group_tests(tests, build_all, remove_cache);
 }
