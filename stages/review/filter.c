@@ -108,8 +108,8 @@ open_review(struct review *r)
 	r->pass_undecided = !strcmp(otherwise, "unreviewed");
 	if (!r->pass_undecided && strcmp(otherwise, "hold"))
 		die(EX_USAGE, "--default %s: hold or unreviewed was expected", otherwise);
-	if (!review_args.decisions && !r->pass_undecided)
-		die(EX_USAGE, "no --decisions FILE was given; see km-review -h, or pass all tasks by --default unreviewed");
+	if (!review_args.decisions && !review_args.otherwise)
+		die(EX_USAGE, "no --decisions FILE was given; see km-review -h, or say what becomes of all by --default");
 	if (!review_args.decisions)
 		return;
 	r->decisions = decisions_read(review_args.decisions, &status, &err);

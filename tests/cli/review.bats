@@ -145,6 +145,8 @@ reviewed() {
 	[ "$(json s.json 'd["dropped"]')" = "{'rejected': 1}" ]
 	"$review" -q --default unreviewed "$cases" >out
 	[ "$(json out 'len(l), set(x["review"]["status"] for x in l)')" = "(4, {'unreviewed'})" ]
+	"$review" -q --default hold --stats s.json "$cases" >out
+	[ "$(json s.json 'd["out"], d["dropped"]')" = "(0, {'undecided': 4})" ]
 }
 
 @test "a decision lapses when anything that was shown changes, and is listed as stale" {
