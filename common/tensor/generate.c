@@ -144,26 +144,35 @@ generate_check(const struct generate_domain *domain, enum dtype dtype, int rank,
 
 /* ---- the generator */
 
-void
-generate_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+/* Written out, since all of an input's cost is here. */
+#define PHILOX_ROUND do { \
+		uint64_t product0 = (uint64_t)0xD2511F53u * c0, product1 = (uint64_t)0xCD9E8D57u * c2; \
+		c0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0; \
+		c1 = (uint32_t)product1; \
+		c2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1; \
+		c3 = (uint32_t)product0; \
+		k0 += 0x9E3779B9u; \
+		k1 += 0xBB67AE85u; \
+	} while (0)
+
+static inline void
+philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
 	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
 	uint32_t k0 = key[0], k1 = key[1];
 
-	for (int round = 0; round < 10; round++) {
-		uint64_t product0 = (uint64_t)0xD2511F53u * c0, product1 = (uint64_t)0xCD9E8D57u * c2;
-
-		c0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0;
-		c1 = (uint32_t)product1;
-		c2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1;
-		c3 = (uint32_t)product0;
-		k0 += 0x9E3779B9u;
-		k1 += 0xBB67AE85u;
-	}
+	PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND;
+	PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND;
 	out[0] = c0;
 	out[1] = c1;
 	out[2] = c2;
 	out[3] = c3;
+}
+
+void
+generate_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+	philox(counter, key, out);
 }
 
 struct stream {
@@ -176,12 +185,12 @@ little_endian(const unsigned char *bytes)
 	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-static void
+static inline void
 block(const struct stream *s, uint64_t element, uint32_t draw, uint32_t out[4])
 {
 	uint32_t counter[4] = { (uint32_t)element, (uint32_t)(element >> 32), s->tail[0] ^ draw, s->tail[1] };
 
-	generate_philox(counter, s->key, out);
+	philox(counter, s->key, out);
 }
 
 static uint64_t
