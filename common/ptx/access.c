@@ -264,53 +264,66 @@ pattern_conflicts(struct pattern *p, uint64_t first, uint32_t mask, uint32_t siz
 	return *known - 1;
 }
 
+/* The stretches of bytes that a request covers, as far as its shape joins them: at most one for each lane. */
+struct stretch {
+	int32_t start;
+	uint32_t bytes;
+};
+
+static int
+find_stretches(const struct pattern *p, uint32_t mask, uint32_t size, struct stretch *out)
+{
+	int n = 0;
+	if (p->shape == SHAPE_CONTIGUOUS || p->shape == SHAPE_UNIFORM) {
+		out[n++] = (struct stretch){ 0, p->shape == SHAPE_UNIFORM ? size : size * LANES };
+	} else if (p->shape == SHAPE_CHUNKS) {
+		for (int c = 0; c < 4; c++)
+			out[n++] = (struct stretch){ p->relative[c * 8], p->chunk_uniform >> c & 1 ? size : size * 8 };
+	} else {
+		EACH_IN(mask, l)
+			out[n++] = (struct stretch){ p->relative[l], size };
+	}
+	return n;
+}
+
 static bool
-shared_marks(const struct insn *i, struct warp *w, const struct pattern *p, uint64_t first, uint32_t mask, uint32_t size,
-	int access)
+shared_marks(struct warp *w, const struct pattern *p, uint64_t first, uint32_t mask, uint32_t size, int access)
 {
 	uint8_t *marks = w->block->shared_initialised + first;
-	UNUSED(i);
-	if (access & ACCESS_READ)
-		EACH_IN(mask, l)
-			if (memchr(marks + p->relative[l], 0, size))
-				return false;
-	if (access & ACCESS_WRITE)
-		EACH_IN(mask, l)
-			memset(marks + p->relative[l], 1, size);
+	struct stretch list[LANES];
+	int n = find_stretches(p, mask, size, list);
+	for (int k = 0; k < n && access & ACCESS_READ; k++)
+		if (memchr(marks + list[k].start, 0, list[k].bytes))
+			return false;
+	for (int k = 0; k < n && access & ACCESS_WRITE; k++)
+		memset(marks + list[k].start, 1, list[k].bytes);
 	return true;
 }
 
 static bool
 global_marks(struct buffer *b, const struct pattern *p, uint64_t first, uint32_t mask, uint32_t size, int access)
 {
+	struct stretch list[LANES];
 	if (!b->initialised)
 		return true;
-	if (p->shape == SHAPE_CONTIGUOUS) {
-		if (access & ACCESS_READ && !initialised_all(b, first, size * LANES))
+	int n = find_stretches(p, mask, size, list);
+	for (int k = 0; k < n && access & ACCESS_READ; k++)
+		if (!initialised_all(b, first + (uint64_t)(int64_t)list[k].start, list[k].bytes))
 			return false;
-		if (access & ACCESS_WRITE)
-			initialised_set(b, first, size * LANES, true);
-		return true;
-	}
-	if (access & ACCESS_READ)
-		EACH_IN(mask, l)
-			if (!initialised_all(b, first + (uint64_t)(int64_t)p->relative[l], size))
-				return false;
-	if (access & ACCESS_WRITE)
-		EACH_IN(mask, l)
-			initialised_set(b, first + (uint64_t)(int64_t)p->relative[l], size, true);
+	for (int k = 0; k < n && access & ACCESS_WRITE; k++)
+		initialised_set(b, first + (uint64_t)(int64_t)list[k].start, list[k].bytes, true);
 	return true;
 }
 
 static bool
-shared_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t first, uint32_t mask, uint32_t size, int access,
+shared_access(struct warp *w, struct pattern *p, uint64_t first, uint32_t mask, uint32_t size, int access,
 	struct access *out)
 {
 	struct block *block = w->block;
 	int64_t low = (int64_t)first + p->low, high = (int64_t)first + p->high + (int64_t)size;
 	if (low < 0 || high > (int64_t)block->shared_bytes)
 		return false;
-	if (block->shared_initialised && !shared_marks(i, w, p, first, mask, size, access))
+	if (block->shared_initialised && !shared_marks(w, p, first, mask, size, access))
 		return false;
 	w->core->counters.shared_requests++;
 	w->core->counters.shared_bank_conflicts += pattern_conflicts(p, first, mask, size);
@@ -371,11 +384,11 @@ access_all(const struct insn *i, struct warp *w, uint32_t mask, uint32_t size, i
 	if (!p->aligned || (first & (size - 1)))
 		return false;
 	if (i->space == PTX_SPACE_SHARED)
-		return shared_access(i, w, p, first, mask, size, access, out);
+		return shared_access(w, p, first, mask, size, access, out);
 	if (i->space == PTX_SPACE_GENERIC && first < PARAM_WINDOW + WINDOW_BYTES) {
 		if (first - SHARED_WINDOW >= WINDOW_BYTES)
 			return false;
-		return shared_access(i, w, p, first - SHARED_WINDOW, mask, size, access, out);
+		return shared_access(w, p, first - SHARED_WINDOW, mask, size, access, out);
 	}
 	return global_access(i, w, p, first, mask, size, access, out);
 }

@@ -1,5 +1,6 @@
 /* Instructions in which the lanes of a warp take part together: exchanges are moves within an array. The
  * scheduler has gathered the lanes that the member mask names before a handler runs. */
+#include <immintrin.h>
 #include <string.h>
 
 #include "ptx/table.h"
@@ -60,6 +61,24 @@ HANDLER(shfl)
 		set_predicate(w, i->list[0], valid, mask);
 }
 
+/* The exchange with a fixed distance by all lanes of a whole warp: two permutations of vectors of 8 lanes.
+ * insn.imm is the distance. */
+HANDLER(shfl_bfly_fixed)
+{
+	if (mask != FULL) {
+		shfl(i, w, mask, wide);
+		return;
+	}
+	__m256i source[4], order = _mm256_xor_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)i->imm & 7));
+	memcpy(source, w->frame + i->a, sizeof source);
+	for (int c = 0; c < 4; c++) {
+		__m256i v = _mm256_permutevar8x32_epi32(source[c ^ (i->imm >> 3)], order);
+		memcpy(w->frame + i->d + c * 32, &v, sizeof v);
+	}
+	if (i->list[0] != NO_REG)
+		set_predicate(w, i->list[0], FULL, mask);
+}
+
 static bool
 decode_shfl(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
 {
@@ -79,6 +98,11 @@ decode_shfl(struct decoder *d, const struct row *row, const struct mods *mods, c
 	i->kind = K_COLLECTIVE;
 	i->run = shfl;
 	i->sub = mods->field[M_DIRECTION];
+	int64_t distance, clamp;
+	if (i->sub == SHFL_BFLY && decode_immediate(&o[2], T_B32, &distance) && decode_immediate(&o[3], T_B32, &clamp) && clamp == 31) {
+		i->imm = distance & 31;
+		i->run = shfl_bfly_fixed;
+	}
 	return true;
 }
 

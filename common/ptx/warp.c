@@ -37,7 +37,27 @@ set_keys(struct warp *w, uint32_t mask, uint32_t key)
 		w->key[l] = mask >> l & 1 ? key : w->key[l];
 }
 
+/* Do all lanes of mask stand at the place of its first? */
+static bool
+at_one_place(const struct warp *w, uint32_t mask)
+{
+	uint32_t key = w->key[__builtin_ctz(mask)], differ = 0;
+	for (int l = 0; l < LANES; l++)
+		differ |= mask >> l & 1 ? w->key[l] ^ key : 0;
+	return !differ;
+}
+
 static bool parked_can_run(struct warp *w);
+
+static void
+take(struct warp *w, struct group *g, uint32_t mask, uint32_t key, uint32_t next)
+{
+	g->mask = mask;
+	g->pc = KEY_PC(key);
+	g->depth = 255 - (key >> 24);
+	g->next = next;
+	g->wide = mask == w->alive ? FULL : mask;
+}
 
 /* Chooses the lanes to run. False when none can. */
 static bool
@@ -52,6 +72,10 @@ pick(struct warp *w, struct group *g)
 		return false;
 	if (!ready)
 		ready = w->runnable & ~w->parked;
+	if (at_one_place(w, ready)) {
+		take(w, g, ready, w->key[__builtin_ctz(ready)], NO_REG);
+		return true;
+	}
 	for (int l = 0; l < LANES; l++) {
 		uint32_t key = ready >> l & 1 ? w->key[l] : NO_REG;
 		least = key < least ? key : least;
@@ -61,11 +85,7 @@ pick(struct warp *w, struct group *g)
 		mask |= (uint32_t)(key == least) << l;
 		next = key != least && key < next ? key : next;
 	}
-	g->mask = mask & ready;
-	g->pc = KEY_PC(least);
-	g->depth = 255 - (least >> 24);
-	g->next = next;
-	g->wide = g->mask == w->alive ? FULL : g->mask;
+	take(w, g, mask & ready, least, next);
 	return true;
 }
 
@@ -80,26 +100,36 @@ split(struct warp *w, struct group *g, uint32_t mask, uint32_t key, uint32_t res
 
 /* ---- barriers */
 
+/* A lane goes on behind its barrier, with the result of a reduction. */
 static void
-release(struct block *block, struct barrier *b, uint32_t id)
+wake(struct warp *w, const struct barrier *b, uint32_t lane)
 {
-	const struct insn *code = block->warps[0].core->code;
+	const struct insn *i = &w->core->code[KEY_PC(w->key[lane])];
+	bool all = b->ones == b->lanes, any = b->ones != 0;
+	if (i->sub == 3)
+		((u32 *)(w->frame + i->d))[lane] = b->ones;
+	else if (i->sub)
+		set_predicate(w, i->d, (i->sub == 1 ? all : any) ? FULL : 0, 1u << lane);
+	w->key[lane]++;
+}
+
+static void
+release(struct block *block, struct barrier *b)
+{
 	for (uint32_t n = 0; n < block->n_warps; n++) {
 		struct warp *w = &block->warps[n];
 		uint32_t waiting = b->waiting[n];
-		EACH_IN(waiting, l) {
-			const struct insn *i = &code[KEY_PC(w->key[l])];
-			uint32_t value = i->sub == 1 ? b->ones == b->lanes ? FULL : 0 : b->ones ? FULL : 0;
-			if (i->sub == 3)
-				((u32 *)(w->frame + i->d))[l] = b->ones;
-			else if (i->sub)
-				set_predicate(w, i->d, value, 1u << l);
-			w->key[l]++;
-		}
+		if (!waiting)
+			continue;
+		uint32_t key = w->key[__builtin_ctz(waiting)];
+		if (!w->core->code[KEY_PC(key)].sub && at_one_place(w, waiting))
+			set_keys(w, waiting, key + 1);
+		else
+			EACH_IN(waiting, l)
+				wake(w, b, l);
 		w->at_barrier &= ~waiting;
 		w->runnable |= waiting;
 	}
-	UNUSED(id);
 	memset(b, 0, sizeof *b);
 	b->first_pc = NO_REG;
 }
@@ -114,6 +144,8 @@ check_places(struct block *block, const struct barrier *b)
 		return;
 	for (uint32_t n = 0; n < block->n_warps; n++) {
 		struct warp *w = &block->warps[n];
+		if (first && b->waiting[n] && w->key[__builtin_ctz(b->waiting[n])] == first_key && at_one_place(w, b->waiting[n]))
+			continue;
 		EACH_IN(b->waiting[n], l) {
 			if (!first) {
 				first = w;
@@ -141,7 +173,7 @@ complete(struct block *block, uint32_t id)
 	if (b->first_pc == NO_REG || b->warps < expected)
 		return;
 	check_places(block, b);
-	release(block, b, id);
+	release(block, b);
 }
 
 static void
