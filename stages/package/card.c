@@ -352,8 +352,9 @@ add_task_table(const struct card *c, struct buf *out)
 	const json_t *s;
 	size_t i;
 
-	buf_adds(out, "## All tasks\n\n`branches` counts better, equal, worse and failed ones by cost; `cost` is that of the "
-		"final solution over that of the first correct one.\n\n"
+	buf_adds(out, "## All tasks\n\n`repaired` is stale where the recorded repair answers another verdict than the one that "
+		"came; stale branches are not counted. `branches` counts better, equal, worse and failed ones by cost; `cost` is "
+		"that of the final solution over that of the first correct one.\n\n"
 		"| task | family | dtype | forms | split | review | first attempt | repaired | branches | cost | final verdict |\n"
 		"| --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | --- |\n");
 	json_array_foreach(c->summaries, i, s) {

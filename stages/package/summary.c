@@ -77,7 +77,7 @@ add_first_attempt(const struct view *v, json_t *summary, json_t *counts)
 	const json_t *t, *repair;
 	struct verdict verdict;
 	struct buf fault = BUF_INIT;
-	const char *id;
+	const char *id, *outcome;
 	size_t i;
 
 	json_array_foreach(v->trajectories, i, t) {
@@ -93,10 +93,11 @@ add_first_attempt(const struct view *v, json_t *summary, json_t *counts)
 		if (!strcmp(verdict.status, "PASSED"))
 			continue;
 		repair = repair_of(v, t);
+		outcome = !repair ? "none" : !view_usable(v, repair) ? "stale" : passed(v, repair) ? "yes" : "no";
 		summary_count(counts, "faults", fault.data, 1);
-		summary_count(counts, "repaired", fault.data, repair && passed(v, repair));
+		summary_count(counts, "repaired", fault.data, !strcmp(outcome, "yes"));
 		if (!json_object_get(summary, "repair"))
-			json_object_set_new(summary, "repair", json_string(!repair ? "none" : passed(v, repair) ? "yes" : "no"));
+			json_object_set_new(summary, "repair", json_string(outcome));
 	}
 	buf_release(&fault);
 }

@@ -154,6 +154,9 @@ END
 	"$package" -q -o rel "$cases"
 	sed -i 's,path: tasks/test-,path: tasks/tset-,' rel/README.md
 	refused rel "tasks/tset-*.jsonl.zst is no file"
+	"$package" -q -o rel "$cases"
+	sed -i 's/^  - name: op_type$/  - name: op_typ/' rel/README.md
+	refused rel "the columns of tasks"
 }
 
 @test "two cases of one task are refused, and the release that stands there stays" {

@@ -347,7 +347,22 @@ def front_matter(card):
     return keys
 
 
-def check_card(card, manifest, rows):
+def check_features(lines, rows, schemas):
+    """The columns that the card declares are those of the schemas, in order."""
+    columns, config = {}, None
+    for line in lines:
+        name, column = re.match(r"- config_name: (\w+)$", line), re.match(r"  - name: (\w+)$", line)
+        if name:
+            config = name.group(1)
+            columns[config] = []
+        elif column:
+            columns[config].append(column.group(1))
+    for config in CONFIGS:
+        wanted = list(schemas[config]["properties"]) if rows[config] else None
+        need(columns.get(config) == wanted, "README.md", f"the columns of {config} are not those of its schema")
+
+
+def check_card(card, manifest, rows, schemas):
     head = front_matter(card)
     for key in ("license", "pretty_name", "language", "task_categories", "tags", "size_categories", "configs",
                 "dataset_info"):
@@ -371,6 +386,7 @@ def check_card(card, manifest, rows):
             covered += found
     need(sorted(covered) == sorted(shards), "README.md", "its configs do not name every shard once")
     need(names == [c for c in CONFIGS if rows[c]], "README.md", f"its configs are {names}")
+    check_features(head.get("dataset_info", []), rows, schemas)
     for _, task in rows["tasks"]:
         need(f"| {task['name']} |" in card, "README.md", f"does not list {task['name']}")
 
@@ -413,7 +429,7 @@ def main():
         check_licenses(rows)
         check_trajectories(rows, solutions)
         check_direct(rows, solutions, tasks)
-        check_card(card, manifest, rows)
+        check_card(card, manifest, rows, schemas)
         check_counts(manifest, rows)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         # What was found wrong before explains it, if anything does.
