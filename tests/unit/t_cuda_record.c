@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "cuda/record.h"
 
-static char *cache, *folder, *errors_folder;
+static char *cache, *folder, *errors_folder, *early_folder;
 static struct cuda_argument arguments[] = {
 	{ CUDA_INPUT, "x", "float32", 4096, 0 },
 	{ CUDA_OUTPUT, "y", "float32", 4096, 0 },
@@ -41,7 +41,8 @@ build_all(void **state)
 	cache = io_temp_dir("t_cuda_record", NULL);
 	folder = cache ? build_file("tests/data/cuda/variants.cu") : NULL;
 	errors_folder = folder ? build_file("tests/data/cuda/errors.cu") : NULL;
-	return errors_folder ? 0 : -1;
+	early_folder = errors_folder ? build_file("tests/data/cuda/early.cu") : NULL;
+	return early_folder ? 0 : -1;
 }
 
 static int
@@ -52,6 +53,7 @@ remove_cache(void **state)
 	free(cache);
 	free(folder);
 	free(errors_folder);
+	free(early_folder);
 	return 0;
 }
 
@@ -203,6 +205,20 @@ doors_are_closed(void **state)
 }
 
 static void
+doors_are_closed_before_static_initialisers(void **state)
+{
+	struct cuda_recording r;
+	struct buf err = BUF_INIT;
+
+	(void)state;
+	assert_int_equal(cuda_record(early_folder, arguments, 3, NULL, NULL, &r, &err), 0);
+	assert_int_equal(r.verdict, CUDA_SUSPICIOUS);
+	assert_non_null(strstr(buf_str(&r.reason), "opens a file"));
+	cuda_recording_release(&r);
+	buf_release(&err);
+}
+
+static void
 ends_are_explained(void **state)
 {
 	struct cuda_limits sleepy = { .wall_ms = 1000 }, busy = { .wall_ms = 4000 };
@@ -348,6 +364,7 @@ main(void)
 		cmocka_unit_test(copies_and_sets_keep_their_shape),
 		cmocka_unit_test(device_memory_is_closed_to_the_host),
 		cmocka_unit_test(doors_are_closed),
+		cmocka_unit_test(doors_are_closed_before_static_initialisers),
 		cmocka_unit_test(ends_are_explained),
 		cmocka_unit_test(failing_launches_are_told),
 		cmocka_unit_test(second_call_repeats_the_first),
