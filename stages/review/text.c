@@ -17,6 +17,14 @@ struct glyph {
 	int columns;
 };
 
+/* Characters that show nothing, or turn what follows round: a reviewer must see what a compiler sees. */
+static bool
+deceives(wchar_t c)
+{
+	return (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) ||
+		c == 0xfeff || c == 0x00ad || c == 0x061c || (c >= 0xe0000 && c <= 0xe007f);
+}
+
 static struct glyph
 next_glyph(const char *text, size_t length)
 {
@@ -30,7 +38,7 @@ next_glyph(const char *text, size_t length)
 		return g;
 	columns = wcwidth(wide);
 	g.taken = count;
-	if (columns < 0)
+	if (columns < 0 || deceives(wide))
 		return g;
 	g.bytes = text;
 	g.length = count;
