@@ -113,10 +113,13 @@ name_memory(struct findings *fs, const struct machine_core *core, struct ptx_fin
 	}
 }
 
+/* Without its folders: where a compiler ran is nobody's business, and differs by machine. */
 static const char *
 file_name(const struct machine_core *core, uint32_t index)
 {
-	return index < core->module->n_files ? core->module->files[index] : NULL;
+	const char *path = index < core->module->n_files ? core->module->files[index] : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	return slash ? slash + 1 : path;
 }
 
 static void
