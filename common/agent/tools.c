@@ -118,10 +118,10 @@ add_log(struct buf *out, const char *log)
 static long
 finding_line(const json_t *f)
 {
-	const char *file = rec_json_string(f, "file", NULL), *inlined;
+	const char *file = rec_json_string(f, "file", SOLUTION_FILE), *slash = strrchr(file, '/'), *inlined;
 	static const char phrase[] = "inlined at " SOLUTION_FILE ":";
 
-	if (!file || strcmp(file, SOLUTION_FILE) == 0)
+	if (strcmp(slash ? slash + 1 : file, SOLUTION_FILE) == 0)
 		return (long)rec_json_integer(f, "line", 0);
 	inlined = strstr(rec_json_string(f, "message", ""), phrase);
 	return inlined ? strtol(inlined + strlen(phrase), NULL, 10) : 0;

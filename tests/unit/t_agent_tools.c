@@ -169,7 +169,8 @@ test_finding_lines(void **state)
 		const char *file, *message;
 		long line;
 	} cases[] = {
-		{ "solution.cu", "x", 107 }, { "device_functions.hpp", "at device_functions.hpp:107, inlined at solution.cu:11 (atom)", 11 },
+		{ "solution.cu", "x", 107 }, { "/x/build/solution.cu", "x", 107 },
+		{ "device_functions.hpp", "at device_functions.hpp:107, inlined at solution.cu:11 (atom)", 11 },
 		{ "device_functions.hpp", "at device_functions.hpp:107 (atom)", 0 },
 	};
 
