@@ -255,6 +255,21 @@ static const struct field turn[] = {
 	{ "staged_error", KIND_STRING, .flags = NULLABLE, .about = "the fault that was put in on purpose" },
 	{ 0 }
 };
+static const struct field search[] = {
+	{ "method", KIND_STRING, .flags = REQUIRED | NULLABLE },
+	{ "node", KIND_INTEGER, .flags = NULLABLE },
+	{ "visits", KIND_INTEGER, .flags = NULLABLE },
+	{ "value", KIND_NUMBER, .flags = NULLABLE, .about = "mean reward of the correct nodes from this one down" },
+	{ "best_subtree_value", KIND_NUMBER, .flags = NULLABLE },
+	{ "reward", KIND_NUMBER, .flags = NULLABLE, .about = "log of baseline cost over own cost" },
+	{ "width", KIND_INTEGER, .flags = NULLABLE },
+	{ 0 }
+};
+static const struct field guidance[] = {
+	{ "name", KIND_STRING, .flags = REQUIRED | NONEMPTY },
+	{ "sha256", KIND_STRING, .flags = REQUIRED, .form = FORM_SHA256 },
+	{ 0 }
+};
 static const struct field trajectory[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
 	{ "task_id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
@@ -276,7 +291,9 @@ static const struct field trajectory[] = {
 		.about = "the replay met another verdict than the one it answers" },
 	{ "stale_reason", KIND_STRING, .flags = NULLABLE },
 	{ "final_metrics", KIND_MAP, .flags = NULLABLE, .about = "tokens and money of the whole" },
-	{ "guidance", KIND_ANYTHING, .flags = ARRAY, .about = "texts that were shown" },
+	{ "guidance", KIND_RECORD, .flags = ARRAY, .about = "texts that were shown", .record = "guidance" },
+	{ "search", KIND_RECORD, .flags = NULLABLE, .about = "its node in the tree of an optimization",
+		.record = "search" },
 	{ "exit_status", KIND_STRING, .flags = REQUIRED | NONEMPTY,
 		.about = "submitted, turn_limit, no_answer" },
 	{ 0 }
@@ -513,6 +530,15 @@ static const struct field row_turn[] = {
 	{ "staged_error", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
 };
+static const struct field row_search[] = {
+	{ "method", KIND_STRING, .flags = REQUIRED | NULLABLE },
+	{ "node", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
+	{ "visits", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
+	{ "value", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "mean reward of the correct nodes from this one down" },
+	{ "best_subtree_value", KIND_NUMBER, .flags = REQUIRED | NULLABLE },
+	{ "reward", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "log of baseline cost over own cost" },
+	{ 0 }
+};
 static const struct field sft_trajectories_row[] = {
 	{ "schema_version", KIND_STRING, .flags = REQUIRED, .form = FORM_VERSION },
 	{ "id", KIND_STRING, .flags = REQUIRED, .about = "of the branch's last trajectory", .form = FORM_ID },
@@ -540,6 +566,9 @@ static const struct field sft_trajectories_row[] = {
 	{ "cost_ratio", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
 		.about = "cost over that of the task's first passing solution" },
 	{ "exit_status", KIND_STRING, .flags = REQUIRED },
+	{ "search", KIND_RECORD, .flags = REQUIRED | NULLABLE, .about = "the leaf's node in the tree of an optimization",
+		.record = "row_search" },
+	{ "guidance", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "texts that were shown", .record = "guidance" },
 	{ "origin", KIND_RECORD, .flags = REQUIRED, .record = "row_origin" },
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ 0 }
@@ -655,6 +684,8 @@ const struct record rec_table[] = {
 	{ "tool_call", tool_call, false, NULL },
 	{ "message", message, false, NULL },
 	{ "turn", turn, false, NULL },
+	{ "search", search, false, NULL },
+	{ "guidance", guidance, false, NULL },
 	{ "named_size", named_size, false, NULL },
 	{ "row_workload", row_workload, false, NULL },
 	{ "row_input", row_input, false, NULL },
@@ -669,6 +700,7 @@ const struct record rec_table[] = {
 	{ "row_call", row_call, false, NULL },
 	{ "row_message", row_message, false, NULL },
 	{ "row_turn", row_turn, false, NULL },
+	{ "row_search", row_search, false, NULL },
 	{ "tool_property", tool_property, false, NULL },
 	{ "tool_properties", tool_properties, false, NULL },
 	{ "tool_parameters", tool_parameters, false, NULL },

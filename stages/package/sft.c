@@ -252,6 +252,42 @@ add_verdicts(const struct view *v, const char *solution_id, json_t *row)
 }
 
 static json_t *
+search_node(const json_t *leaf)
+{
+	const json_t *node = json_object_get(leaf, "search");
+
+	if (!json_is_object(node))
+		return json_null();
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "method", parts_value(node, "method"), "node",
+		parts_value(node, "node"), "visits", parts_value(node, "visits"), "value",
+		parts_real(rec_json_number(node, "value", NAN)), "best_subtree_value",
+		parts_real(rec_json_number(node, "best_subtree_value", NAN)), "reward",
+		parts_real(rec_json_number(node, "reward", NAN)));
+}
+
+/* Every text that any part of the branch was shown, once. */
+static json_t *
+guidance_list(const json_t *const *chain, int count)
+{
+	json_t *list = json_array(), *seen = json_object();
+	const json_t *text;
+	size_t i;
+
+	for (int t = 0; t < count; t++) {
+		json_array_foreach(json_object_get(chain[t], "guidance"), i, text) {
+			const char *hash = rec_json_string(text, "sha256", "");
+
+			if (json_object_get(seen, hash))
+				continue;
+			json_object_set_new(seen, hash, json_true());
+			json_array_append_new(list, json_pack("{s:O, s:s}", "name", json_object_get(text, "name"), "sha256", hash));
+		}
+	}
+	json_decref(seen);
+	return list;
+}
+
+static json_t *
 branch_row(const struct view *v, const json_t *leaf)
 {
 	const json_t *chain[MAX_CHAIN];
@@ -278,6 +314,8 @@ branch_row(const struct view *v, const json_t *leaf)
 	json_object_set_new(row, "turns", c.turns);
 	add_verdicts(v, solution_id, row);
 	parts_copy(row, leaf, "exit_status", NULL);
+	json_object_set_new(row, "search", search_node(leaf));
+	json_object_set_new(row, "guidance", guidance_list(chain, count));
 	json_object_set_new(row, "origin", branch_origin(chain, count));
 	json_object_set_new(row, "license", both_licenses(v));
 	return row;
