@@ -11,7 +11,8 @@ typedef __int128 wide;	/* sums of at most eight products of int64 do not overflo
 
 /* The subscript in lane 0 of a frame whose lanes are neighbours, and its step from lane to lane. */
 static int
-linear_value(struct math_run *run, const struct subscript *s, const struct frame *frame, wide *value, int64_t *step)
+linear_value(struct math_run *run, const struct subscript *s, const struct frame *frame, wide *value,
+	int64_t *step)
 {
 	*step = 0;
 	if (s->op) {
@@ -52,12 +53,14 @@ fail_outside(struct math_run *run, const struct op *op, int dimension, wide valu
 	int64_t shown = value > INT64_MAX ? INT64_MAX : value < INT64_MIN ? INT64_MIN : (int64_t)value;
 
 	return math_fail(run, op, "subscript %" PRId64 " of '%s' in dimension %d is outside 0..%" PRId64
-		"; give a pad value after ';' or guard it", shown, s->name, dimension + 1, s->shape[dimension] - 1);
+		"; give a pad value after ';' or guard it", shown, s->name, dimension + 1,
+			s->shape[dimension] - 1);
 }
 
 /* The pad value in the selected lanes. */
 static int
-pad(struct math_run *run, const struct op *op, const struct frame *frame, const int *select, int count, union lane *out)
+pad(struct math_run *run, const struct op *op, const struct frame *frame, const int *select, int count,
+	union lane *out)
 {
 	struct frame packed;
 	union lane *values;
@@ -106,7 +109,8 @@ access_one(struct math_run *run, const struct op *op, const struct frame *frame,
 		if ((status = linear_value(run, &op->subscripts[d], frame, &value, &step)))
 			return status;
 		if (value < 0 || value >= s->shape[d])
-			return op->pad ? math_eval_as(run, op->pad, op->type, frame, out) : fail_outside(run, op, d, value);
+			return op->pad ? math_eval_as(run, op->pad, op->type, frame, out) : fail_outside(run,
+				op, d, value);
 		offset += (int64_t)value * s->stride[d];
 	}
 	if (s->data && !s->states)
@@ -129,7 +133,8 @@ clip(wide start, int64_t step, int64_t extent, int *low, int *high)
 		return;
 	while (*low < *high && (start + (wide)step * *low < 0 || start + (wide)step * *low >= extent))
 		++*low;
-	while (*low < *high && (start + (wide)step * (*high - 1) < 0 || start + (wide)step * (*high - 1) >= extent))
+	while (*low < *high && (start + (wide)step * (*high - 1) < 0 || start
+		+ (wide)step * (*high - 1) >= extent))
 		--*high;
 }
 
@@ -173,7 +178,8 @@ access_row(struct math_run *run, const struct op *op, const struct frame *frame,
 		offset += start * s->stride[d];
 		stride += (wide)step * s->stride[d];
 	}
-	if (low < high && (status = fill_row(run, op, (int64_t)(offset + stride * low), (int64_t)stride, high - low, out + low)))
+	if (low < high && (status = fill_row(run, op, (int64_t)(offset + stride * low), (int64_t)stride,
+		high - low, out + low)))
 		return status;
 	if (high - low == frame->lanes)
 		return EVAL_OK;

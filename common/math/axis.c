@@ -27,13 +27,15 @@ math_axis_check(struct node *node, const char *const *names, size_t count, struc
 	case NODE_CALL:
 		if ((strcmp(node->name, "min") && strcmp(node->name, "max")) || node->count < 2)
 			return math_error(err, node->line, node->column,
-				"an axis expression has no function '%s' of %d arguments", node->name, node->count);
+				"an axis expression has no function '%s' of %d arguments", node->name,
+					node->count);
 		node->number = math_function_find(node->name);
 		break;
 	case NODE_NEGATE: case NODE_ADD: case NODE_SUBTRACT: case NODE_MULTIPLY: case NODE_DIV: case NODE_MOD:
 		break;
 	case NODE_DIVIDE:
-		return math_error(err, node->line, node->column, "an axis expression divides with 'div', not with '/'");
+		return math_error(err, node->line, node->column,
+			"an axis expression divides with 'div', not with '/'");
 	default:
 		return math_error(err, node->line, node->column,
 			"an axis expression has only integers, axes, + - * div mod min max");
@@ -102,7 +104,8 @@ math_axis_value(const struct node *node, const int64_t *values, int64_t *out, st
 			return -1;
 		if ((node->kind == NODE_DIV || node->kind == NODE_MOD) && operand == 0)
 			return math_error(err, node->line, node->column, "division by zero");
-		if (!combine(node->kind, node->kind == NODE_CALL && node->name[1] == 'i', result, operand, &result))
+		if (!combine(node->kind, node->kind == NODE_CALL && node->name[1] == 'i', result, operand,
+			&result))
 			return math_error(err, node->line, node->column, "integer overflow");
 	}
 	*out = result;
@@ -143,7 +146,8 @@ math_axis_equal(const struct math_spec *spec, const struct node *a, const struct
 void
 math_axis_format(struct buf *b, const struct math_spec *spec, const struct node *node)
 {
-	static const char *const operators[] = { [NODE_ADD] = " + ", [NODE_SUBTRACT] = " - ", [NODE_MULTIPLY] = "*",
+	static const char *const operators[] = { [NODE_ADD] = " + ", [NODE_SUBTRACT] = " - ",
+		[NODE_MULTIPLY] = "*",
 		[NODE_DIV] = " div ", [NODE_MOD] = " mod ", [NODE_CALL] = ", " };
 
 	if (node->kind == NODE_INTEGER)
@@ -162,7 +166,8 @@ math_axis_format(struct buf *b, const struct math_spec *spec, const struct node 
 }
 
 int
-math_axis_expression(const char *text, const char *const *names, const int64_t *values, size_t count, int64_t *out,
+math_axis_expression(const char *text, const char *const *names, const int64_t *values, size_t count,
+	int64_t *out,
 	struct buf *err)
 {
 	struct arena arena = ARENA_INIT;
@@ -236,7 +241,8 @@ derive(struct resolver *r, struct node **expressions, struct buf *err)
 			if (r->known[i] || !all_known(r, expressions[i]))
 				continue;
 			if (math_axis_value(expressions[i], r->values, &r->values[i], &why)) {
-				buf_err(err, "Axis '%s' = %s: %s.", r->names[i], r->axes[i].expression, buf_str(&why));
+				buf_err(err, "Axis '%s' = %s: %s.", r->names[i], r->axes[i].expression,
+					buf_str(&why));
 				buf_release(&why);
 				return -1;
 			}
@@ -251,7 +257,8 @@ derive(struct resolver *r, struct node **expressions, struct buf *err)
 }
 
 int
-math_resolve_axes(const struct math_axis *axes, size_t axis_count, const struct math_given *given, size_t given_count,
+math_resolve_axes(const struct math_axis *axes, size_t axis_count, const struct math_given *given,
+	size_t given_count,
 	int64_t *values, struct buf *err)
 {
 	struct resolver r = { .axes = axes, .count = axis_count, .values = values };
@@ -267,7 +274,8 @@ math_resolve_axes(const struct math_axis *axes, size_t axis_count, const struct 
 	for (size_t i = 0; i < axis_count; i++) {
 		if (!axes[i].expression)
 			continue;
-		expressions[i] = math_parse_expression(axes[i].expression, strlen(axes[i].expression), &arena, &why);
+		expressions[i] = math_parse_expression(axes[i].expression, strlen(axes[i].expression), &arena,
+			&why);
 		if (!expressions[i] || math_axis_check(expressions[i], r.names, axis_count, &why)) {
 			buf_err(err, "Axis '%s' = %s: %s.", axes[i].name, axes[i].expression, buf_str(&why));
 			goto out;
@@ -300,9 +308,11 @@ math_resolve_shape(const struct math_tensor *tensor, const struct math_axis *axe
 		names[i] = axes[i].name;
 	for (int d = 0; d < tensor->rank && !result; d++) {
 		if (math_axis_expression(tensor->shape[d], names, values, axis_count, &shape[d], &why))
-			result = buf_err(err, "Dimension %d of '%s', %s: %s.", d, tensor->name, tensor->shape[d], buf_str(&why));
+			result = buf_err(err, "Dimension %d of '%s', %s: %s.", d, tensor->name,
+				tensor->shape[d], buf_str(&why));
 		else if (shape[d] < 0)
-			result = buf_err(err, "Dimension %d of '%s' is negative: %" PRId64 ".", d, tensor->name, shape[d]);
+			result = buf_err(err, "Dimension %d of '%s' is negative: %" PRId64 ".", d, tensor->name,
+				shape[d]);
 	}
 	buf_release(&why);
 	return result;

@@ -34,7 +34,8 @@ add_term(struct subscript *s, int variable, int64_t coefficient)
 {
 	for (int i = 0; i < s->term_count; i++)
 		if (s->terms[i].variable == variable)
-			return !__builtin_add_overflow(s->terms[i].coefficient, coefficient, &s->terms[i].coefficient);
+			return !__builtin_add_overflow(s->terms[i].coefficient, coefficient,
+				&s->terms[i].coefficient);
 	if (s->term_count == MAX_TERMS)
 		return false;
 	s->terms[s->term_count++] = (struct term){ variable, coefficient };
@@ -57,13 +58,15 @@ linear(struct subscript *s, const struct op *op, int64_t scale)
 	case NODE_ADD:
 		return linear(s, op->children[0], scale) && linear(s, op->children[1], scale);
 	case NODE_SUBTRACT:
-		return scale != INT64_MIN && linear(s, op->children[0], scale) && linear(s, op->children[1], -scale);
+		return scale != INT64_MIN && linear(s, op->children[0], scale) && linear(s, op->children[1],
+			-scale);
 	case NODE_NEGATE:
 		return scale != INT64_MIN && linear(s, op->children[0], -scale);
 	case NODE_MULTIPLY:
 		constant = op->children[op->children[0]->kind != NODE_INTEGER];
 		other = op->children[op->children[0]->kind == NODE_INTEGER];
-		return constant->kind == NODE_INTEGER && !__builtin_mul_overflow(constant->value.integer, scale, &product)
+		return constant->kind == NODE_INTEGER && !__builtin_mul_overflow(constant->value.integer, scale,
+			&product)
 			&& linear(s, other, product);
 	default:
 		return false;
@@ -74,7 +77,8 @@ static void
 compile_access(struct binder *b, const struct node *node, struct op *op)
 {
 	op->store = &b->run->stores[node->number];
-	op->subscripts = arena_alloc(&b->run->arena, (size_t)(node->count ? node->count : 1) * sizeof *op->subscripts);
+	op->subscripts = arena_alloc(&b->run->arena, (size_t)(node->count ? node->count
+		: 1) * sizeof *op->subscripts);
 	op->affine = true;
 	for (int d = 0; d < node->count; d++) {
 		struct subscript *s = &op->subscripts[d];
@@ -106,7 +110,8 @@ compile_scalar(struct binder *b, const struct node *node, struct op *op)
 	if (s->type == MATH_REAL)
 		constant(op, NODE_REAL, (union lane){ .real = s->real });
 	else
-		constant(op, s->type == MATH_INTEGER ? NODE_INTEGER : NODE_BOOLEAN, (union lane){ .integer = s->integer });
+		constant(op, s->type == MATH_INTEGER ? NODE_INTEGER : NODE_BOOLEAN,
+			(union lane){ .integer = s->integer });
 }
 
 static void
@@ -130,7 +135,8 @@ compile_reduce(struct binder *b, const struct node *node, struct op *op)
 		op->range_variables |= bind->low->variables | bind->high->variables;
 		op->last_extent = -1;
 		if (bind->low->kind == NODE_INTEGER && bind->high->kind == NODE_INTEGER
-			&& __builtin_sub_overflow(bind->high->value.integer, bind->low->value.integer, &op->last_extent))
+			&& __builtin_sub_overflow(bind->high->value.integer, bind->low->value.integer,
+				&op->last_extent))
 			op->last_extent = -1;
 	}
 	op->guard = node->guard ? compile(b, node->guard) : NULL;
@@ -227,7 +233,8 @@ shape_store(struct binder *b, const struct tensor_info *t, struct store *s, stru
 		if (math_axis_value(t->shape[d], b->axes, &s->shape[d], &why))
 			result = buf_err(err, "Dimension %d of '%s': %s.", d, t->name, buf_str(&why));
 		else if (s->shape[d] < 0)
-			result = buf_err(err, "Dimension %d of '%s' is negative: %" PRId64 ".", d, t->name, s->shape[d]);
+			result = buf_err(err, "Dimension %d of '%s' is negative: %" PRId64 ".", d, t->name,
+				s->shape[d]);
 	}
 	buf_release(&why);
 	if (result || tensor_size(s->dtype, s->rank, s->shape, &s->elements, NULL, err))
@@ -267,7 +274,8 @@ bind_all(struct binder *b, const struct tensor *const *inputs, struct buf *err)
 
 	for (int i = 0; i < spec->axis_count; i++)
 		if (b->axes[i] < 0)
-			return buf_err(err, "Axis '%s' is negative: %" PRId64 ".", spec->axes[i].name, b->axes[i]);
+			return buf_err(err, "Axis '%s' is negative: %" PRId64 ".", spec->axes[i].name,
+				b->axes[i]);
 	for (int i = 0; i < spec->tensor_count; i++) {
 		struct store *s = &b->run->stores[i];
 

@@ -32,14 +32,18 @@ struct coder {
 static void
 add_name(struct buf *b, const char *name)
 {
-	static const char *const reserved[] = { "auto", "break", "case", "char", "const", "continue", "default", "do", "double",
-		"else", "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return",
-		"short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile",
-		"while", "bool", "true", "false", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos",
-		"tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "erfc", "atan2", "hypot", "fabs", "floor", "ceil",
-		"nearbyint", "trunc", "isnan", "isinf", "pow", "ldexp", "frexp", "malloc", "free", "abort", "int64_t", "int32_t",
-		"uint8_t", "uint32_t", "uint64_t", "INFINITY", "NAN", "INT64_MIN", "INT64_MAX", "NULL", "main", "memcpy", "j0", "j1", "jn",
-		"y0", "y1", "yn", "gamma", "signgam", "asm", "typeof", "linux", "unix" };
+	static const char *const reserved[] = {
+		"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+		"enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
+		"restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+		"union", "unsigned", "void", "volatile", "while", "bool", "true", "false", "exp", "exp2",
+		"expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "asin", "acos",
+		"atan", "sinh", "cosh", "tanh", "erf", "erfc", "atan2", "hypot", "fabs", "floor", "ceil",
+		"nearbyint", "trunc", "isnan", "isinf", "pow", "ldexp", "frexp", "malloc", "free", "abort",
+		"int64_t", "int32_t", "uint8_t", "uint32_t", "uint64_t", "INFINITY", "NAN", "INT64_MIN",
+		"INT64_MAX", "NULL", "main", "memcpy", "j0", "j1", "jn", "y0", "y1", "yn", "gamma",
+		"signgam", "asm", "typeof", "linux", "unix"
+	};
 	size_t length = strlen(name);
 	bool taken = name[length - 1] == '_' || name[0] == '_';
 
@@ -104,7 +108,8 @@ static int expression(struct coder *c, const struct node *node, enum math_type t
 static void
 axis_expression(struct coder *c, const struct node *node, struct buf *out)
 {
-	static const char *const operators[] = { [NODE_ADD] = " + ", [NODE_SUBTRACT] = " - ", [NODE_MULTIPLY] = " * " };
+	static const char *const operators[] = { [NODE_ADD] = " + ", [NODE_SUBTRACT] = " - ",
+		[NODE_MULTIPLY] = " * " };
 
 	switch (node->kind) {
 	case NODE_INTEGER:
@@ -167,7 +172,8 @@ apart(struct coder *c, const struct node *node, enum math_type type, struct buf 
 
 /* One branch of an if statement that sets `name`. */
 static void
-branch(struct coder *c, const char *opening, const char *name, const struct buf *statements, const struct buf *value)
+branch(struct coder *c, const char *opening, const char *name, const struct buf *statements,
+	const struct buf *value)
 {
 	struct buf text = BUF_INIT;
 
@@ -245,13 +251,15 @@ add_offset(struct coder *c, int tensor, struct buf *subscripts, int rank, struct
 static int
 access_code(struct coder *c, const struct node *node, struct buf *out)
 {
-	struct buf subscripts[TENSOR_MAX_RANK] = { BUF_INIT }, condition = BUF_INIT, element = BUF_INIT, text = BUF_INIT;
+	struct buf subscripts[TENSOR_MAX_RANK] = { BUF_INIT }, condition = BUF_INIT, element = BUF_INIT,
+		text = BUF_INIT;
 	const struct tensor_info *t = &c->spec->tensors[node->number];
 	int result = 0;
 
 	for (int d = 0; d < node->count && !result; d++) {
 		result = expression(c, node->children[d], MATH_INTEGER, &subscripts[d]);
-		if (!node->pad || node->children[d]->kind == NODE_INDEX || node->children[d]->kind <= NODE_BOOLEAN)
+		if (!node->pad || node->children[d]->kind == NODE_INDEX
+			|| node->children[d]->kind <= NODE_BOOLEAN)
 			continue;
 		/* used three times: give it a name */
 		char name[32];
@@ -279,11 +287,13 @@ access_code(struct coder *c, const struct node *node, struct buf *out)
 		struct buf converted = BUF_INIT;
 
 		for (int d = 0; d < node->count; d++) {
-			buf_addf(&condition, "%s%s >= 0 && %s < ", d ? " && " : "", buf_str(&subscripts[d]), buf_str(&subscripts[d]));
+			buf_addf(&condition, "%s%s >= 0 && %s < ", d ? " && " : "", buf_str(&subscripts[d]),
+				buf_str(&subscripts[d]));
 			axis_expression(c, t->shape[d], &condition);
 		}
 		buf_addf(&converted, "%s%s", node->type != t->type ? "(double)" : "", buf_str(&element));
-		result = choose(c, buf_str(&condition), node->type, NULL, buf_str(&converted), node->pad, NULL, out);
+		result = choose(c, buf_str(&condition), node->type, NULL, buf_str(&converted), node->pad, NULL,
+			out);
 		buf_release(&converted);
 	}
 	for (int d = 0; d < node->count; d++)
@@ -309,7 +319,8 @@ open_loop(struct coder *c, const struct variable *v)
 	if (!result)
 		result = expression(c, v->high, MATH_INTEGER, &high);
 	add_name(&name, v->name);
-	buf_addf(&text, "for (int64_t %s = %s; %s < %s; %s++) {", buf_str(&name), buf_str(&low), buf_str(&name), buf_str(&high),
+	buf_addf(&text, "for (int64_t %s = %s; %s < %s; %s++) {", buf_str(&name), buf_str(&low), buf_str(&name),
+		buf_str(&high),
 		buf_str(&name));
 	line(c, buf_str(&text));
 	c->indent++;
@@ -333,7 +344,8 @@ combine(const struct node *node, const char *total, const char *term, struct buf
 	case REDUCE_ANY: buf_addf(text, "%s |= %s;", total, term); break;
 	case REDUCE_ALL: buf_addf(text, "%s &= %s;", total, term); break;
 	case REDUCE_MAX: case REDUCE_MIN:
-		buf_addf(text, real ? "if (%1$s %2$s %3$s || isnan(%1$s)) %3$s = %1$s;" : "if (%1$s %2$s %3$s) %3$s = %1$s;", term,
+		buf_addf(text, real ? "if (%1$s %2$s %3$s || isnan(%1$s)) %3$s = %1$s;"
+			: "if (%1$s %2$s %3$s) %3$s = %1$s;", term,
 			compare, total);
 		break;
 	default:
@@ -528,7 +540,8 @@ call_code(struct coder *c, const struct node *node, struct buf *out)
 	case FUNCTION_REAL:
 		c->sigmoid |= strcmp(f->name, "sigmoid") == 0;
 		c->rsqrt |= strcmp(f->name, "rsqrt") == 0;
-		return call(c, strcmp(f->name, "sigmoid") == 0 ? "sigmoid_" : strcmp(f->name, "rsqrt") == 0 ? "rsqrt_" : f->c, node,
+		return call(c, strcmp(f->name, "sigmoid") == 0 ? "sigmoid_" : strcmp(f->name, "rsqrt") == 0
+			? "rsqrt_" : f->c, node,
 			MATH_REAL, out);
 	case FUNCTION_SAME:
 		return same_call(c, node, out);
@@ -544,7 +557,8 @@ call_code(struct coder *c, const struct node *node, struct buf *out)
 		c->rounds_bfloat16 |= f->dtype == DTYPE_BFLOAT16;
 		if (f->dtype == DTYPE_FLOAT32)
 			buf_adds(out, "(double)(float)");
-		return call(c, f->dtype == DTYPE_FLOAT16 ? "round_half_" : f->dtype == DTYPE_BFLOAT16 ? "round_bfloat16_" : "", node,
+		return call(c, f->dtype == DTYPE_FLOAT16 ? "round_half_" : f->dtype == DTYPE_BFLOAT16
+			? "round_bfloat16_" : "", node,
 			MATH_REAL, out);
 	case FUNCTION_TEST:
 		buf_addc(out, '!');
@@ -623,7 +637,8 @@ compare_code(struct coder *c, const struct node *node, struct buf *out)
 		result = expression(c, node->children[i], type, &operands[i]);
 	buf_addc(out, '(');
 	for (int i = 0; i + 1 < node->count; i++)
-		buf_addf(out, "%s%s %s %s", i ? " && " : "", buf_str(&operands[i]), operators[node->comparisons[i]],
+		buf_addf(out, "%s%s %s %s", i ? " && " : "", buf_str(&operands[i]),
+			operators[node->comparisons[i]],
 			buf_str(&operands[i + 1]));
 	buf_addc(out, ')');
 	for (int i = 0; i < node->count; i++)
@@ -647,7 +662,8 @@ is_narrow(const struct coder *c, const struct node *node)
 	case NODE_ACCESS: case NODE_SCALAR:
 		if (node->pad && !is_narrow(c, node->pad))
 			return false;
-		return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16 || dtype == DTYPE_INT32
+		return dtype == DTYPE_FLOAT32 || dtype == DTYPE_FLOAT16 || dtype == DTYPE_BFLOAT16
+			|| dtype == DTYPE_INT32
 			|| dtype == DTYPE_UINT8;
 	default:
 		return false;
@@ -657,7 +673,8 @@ is_narrow(const struct coder *c, const struct node *node)
 static int
 binary_code(struct coder *c, const struct node *node, struct buf *out)
 {
-	static const char *const operators[] = { [NODE_ADD] = " + ", [NODE_SUBTRACT] = " - ", [NODE_MULTIPLY] = " * ",
+	static const char *const operators[] = { [NODE_ADD] = " + ", [NODE_SUBTRACT] = " - ",
+		[NODE_MULTIPLY] = " * ",
 		[NODE_DIVIDE] = " / " };
 	int result;
 
@@ -688,7 +705,8 @@ kind_code(struct coder *c, const struct node *node, struct buf *out)
 		buf_addf(out, "%" PRId64 "%s", node->integer, node->integer > INT32_MAX ? "LL" : "");
 		return 0;
 	case NODE_REAL:
-		buf_adds(out, strcmp(node->name, "inf") == 0 ? "INFINITY" : strcmp(node->name, "pi") == 0 ? "3.14159265358979323846"
+		buf_adds(out, strcmp(node->name, "inf") == 0 ? "INFINITY" : strcmp(node->name, "pi") == 0
+			? "3.14159265358979323846"
 			: node->name);
 		return 0;
 	case NODE_BOOLEAN:
@@ -710,7 +728,8 @@ kind_code(struct coder *c, const struct node *node, struct buf *out)
 	case NODE_IF:
 		result = expression(c, node->children[0], MATH_BOOLEAN, &condition);
 		if (!result)
-			result = choose(c, buf_str(&condition), node->type, node->children[1], NULL, node->children[2], NULL, out);
+			result = choose(c, buf_str(&condition), node->type, node->children[1], NULL,
+				node->children[2], NULL, out);
 		buf_release(&condition);
 		return result;
 	case NODE_AND: case NODE_OR: return logic_code(c, node, out);
@@ -853,10 +872,12 @@ open_index(struct coder *c, const struct definition *d, int k, const char *name,
 	axis_expression(c, c->spec->tensors[d->tensor].shape[k], &high);
 	add_name(&index, name);
 	if (down)
-		buf_addf(&text, "for (int64_t %s = %s - 1; %s >= 0; %s--) {", buf_str(&index), buf_str(&high), buf_str(&index),
+		buf_addf(&text, "for (int64_t %s = %s - 1; %s >= 0; %s--) {", buf_str(&index), buf_str(&high),
+			buf_str(&index),
 			buf_str(&index));
 	else
-		buf_addf(&text, "for (int64_t %s = 0; %s < %s; %s++) {", buf_str(&index), buf_str(&index), buf_str(&high),
+		buf_addf(&text, "for (int64_t %s = 0; %s < %s; %s++) {", buf_str(&index), buf_str(&index),
+			buf_str(&high),
 			buf_str(&index));
 	line(c, buf_str(&text));
 	c->indent++;
@@ -912,7 +933,8 @@ definition_loops(struct coder *c, const struct definition *d, int first, const i
 static int
 fail_order(const struct definition *d, struct buf *err)
 {
-	return buf_err(err, "%d:%d: the recurrence of '%s' is not one of plain loops.", d->line, d->column, d->name);
+	return buf_err(err, "%d:%d: the recurrence of '%s' is not one of plain loops.", d->line, d->column,
+		d->name);
 }
 
 /* Several definitions that need one another share the loop over their first index, under the name `step_`. */
@@ -976,7 +998,8 @@ component_code(struct coder *c, int from, int count, struct buf *err)
 	if (o->impossible || (count > 1 && !sort_members(o, members, count)))
 		result = fail_order(d, err);
 	else
-		result = count > 1 ? mutual_loops(c, o, members, count, err) : definition_loops(c, d, 0, o->direction);
+		result = count > 1 ? mutual_loops(c, o, members, count, err) : definition_loops(c, d, 0,
+			o->direction);
 	free(o);
 	return result;
 }
@@ -1093,7 +1116,8 @@ memory_lines(struct coder *c)
 
 		add_tensor_name(c, &name, i);
 		if (has_memory(c, i)) {
-			buf_addf(&text, "%s *%s = malloc(sizeof *%s * (size_t)(", type, buf_str(&name), buf_str(&name));
+			buf_addf(&text, "%s *%s = malloc(sizeof *%s * (size_t)(", type, buf_str(&name),
+				buf_str(&name));
 			add_count(c, i, &text);
 			buf_addf(&text, ") + 1);\n\tif (!%s)\n\t\tabort();", buf_str(&name));
 			line(c, buf_str(&text));

@@ -145,7 +145,8 @@ copy_shape(struct math_spec *spec, const struct math_tensor *from, struct tensor
 	int result = 0;
 
 	if (from->rank < 0 || from->rank > TENSOR_MAX_RANK)
-		return buf_err(err, "Tensor '%s' has %d dimensions, at most %d are supported.", from->name, from->rank,
+		return buf_err(err, "Tensor '%s' has %d dimensions, at most %d are supported.", from->name,
+			from->rank,
 			TENSOR_MAX_RANK);
 	for (int i = 0; i < spec->axis_count; i++)
 		names[i] = spec->axes[i].name;
@@ -153,7 +154,8 @@ copy_shape(struct math_spec *spec, const struct math_tensor *from, struct tensor
 	for (int d = 0; d < from->rank && !result; d++) {
 		to->shape[d] = math_parse_expression(from->shape[d], strlen(from->shape[d]), &spec->arena, &why);
 		if (!to->shape[d] || math_axis_check(to->shape[d], names, (size_t)spec->axis_count, &why))
-			result = buf_err(err, "Dimension %d of '%s', %s: %s.", d, from->name, from->shape[d], buf_str(&why));
+			result = buf_err(err, "Dimension %d of '%s', %s: %s.", d, from->name, from->shape[d],
+				buf_str(&why));
 	}
 	buf_release(&why);
 	return result;
@@ -178,13 +180,16 @@ copy_task(struct math_spec *spec, const struct math_task *task, struct buf *err)
 {
 	if (task->axis_count > MATH_MAX_AXES || task->scalar_count > MATH_MAX_SCALARS
 		|| task->input_count > MATH_MAX_TENSORS || task->output_count > MATH_MAX_TENSORS)
-		return buf_err(err, "The task has more than %d axes, %d scalars, %d inputs or %d outputs.", MATH_MAX_AXES,
+		return buf_err(err, "The task has more than %d axes, %d scalars, %d inputs or %d outputs.",
+			MATH_MAX_AXES,
 			MATH_MAX_SCALARS, MATH_MAX_TENSORS, MATH_MAX_TENSORS);
-	spec->tensors = arena_alloc(&spec->arena, (MATH_MAX_TENSORS + MATH_MAX_DEFINITIONS) * sizeof *spec->tensors);
+	spec->tensors = arena_alloc(&spec->arena, (MATH_MAX_TENSORS
+		+ MATH_MAX_DEFINITIONS) * sizeof *spec->tensors);
 	if (copy_axes(spec, task, err) || copy_scalars(spec, task, err))
 		return -1;
 	for (size_t i = 0; i < task->input_count; i++)
-		if (check_task_name(spec, task->inputs[i].name, err) || add_tensor(spec, &task->inputs[i], -1, -1, err))
+		if (check_task_name(spec, task->inputs[i].name, err) || add_tensor(spec, &task->inputs[i], -1,
+			-1, err))
 			return -1;
 	spec->input_count = spec->tensor_count;
 	return 0;
@@ -218,7 +223,8 @@ register_definition(struct math_spec *spec, const struct math_task *task, int nu
 	output = find_output(task, d->name, &output_number);
 	if (output) {
 		if (output->rank != d->rank)
-			return math_error(err, d->line, d->column, "output '%s' has %d dimensions, here it has %d", d->name,
+			return math_error(err, d->line, d->column,
+				"output '%s' has %d dimensions, here it has %d", d->name,
 				output->rank, d->rank);
 		spec->output_tensors[output_number] = d->tensor;
 		return add_tensor(spec, output, number, output_number, err);
@@ -290,7 +296,8 @@ resolve_name(struct checker *c, struct node *node)
 	else if ((number = find_tensor(c->spec, node->name)) >= 0) {
 		node->kind = NODE_ACCESS;
 		if (c->spec->tensors[number].rank)
-			return math_error(c->err, node->line, node->column, "'%s' has %d dimensions and needs subscripts",
+			return math_error(c->err, node->line, node->column,
+				"'%s' has %d dimensions and needs subscripts",
 				node->name, c->spec->tensors[number].rank);
 	} else
 		return math_error(c->err, node->line, node->column, "unknown name '%s'", node->name);
@@ -305,7 +312,8 @@ resolve_access(struct checker *c, struct node *node)
 
 	node->number = find_tensor(c->spec, node->name);
 	if (node->number < 0 && owner)
-		return math_error(c->err, node->line, node->column, "'%s' is %s and takes no subscripts", node->name, owner);
+		return math_error(c->err, node->line, node->column, "'%s' is %s and takes no subscripts",
+			node->name, owner);
 	if (node->number < 0)
 		return math_error(c->err, node->line, node->column, "unknown name '%s'", node->name);
 	if (c->spec->tensors[node->number].rank != node->count)
@@ -321,12 +329,14 @@ resolve_call(struct checker *c, struct node *node)
 
 	node->number = math_function_find(node->name);
 	if (node->number < 0 && math_reduction_find(node->name) >= 0)
-		return math_error(c->err, node->line, node->column, "'%s' needs a 'for' that says over what", node->name);
+		return math_error(c->err, node->line, node->column, "'%s' needs a 'for' that says over what",
+			node->name);
 	if (node->number < 0)
 		return math_error(c->err, node->line, node->column, "unknown function '%s'", node->name);
 	f = &math_functions[node->number];
 	if (node->count < f->min_count || node->count > f->max_count)
-		return math_error(c->err, node->line, node->column, "'%s' takes %d%s%s arguments, not %d", node->name,
+		return math_error(c->err, node->line, node->column, "'%s' takes %d%s%s arguments, not %d",
+			node->name,
 			f->min_count, f->max_count > f->min_count ? " to " : "",
 			f->max_count > f->min_count ? "8" : "", node->count);
 	return 0;

@@ -32,7 +32,8 @@ math_count_steps(struct math_run *run, const struct op *op, int lanes)
 	run->steps += 16 + (uint64_t)lanes * (dear ? 8 : 1);
 	if (run->steps <= run->step_limit)
 		return EVAL_OK;
-	return math_fail(run, op, "the evaluation takes more than %llu steps", (unsigned long long)run->step_limit);
+	return math_fail(run, op, "the evaluation takes more than %llu steps",
+		(unsigned long long)run->step_limit);
 }
 
 union lane *
@@ -173,7 +174,8 @@ overflowing(enum node_kind kind, int64_t x, int64_t y, int64_t *z)
 }
 
 static int
-integer_arithmetic(struct math_run *run, const struct op *op, union lane *out, const union lane *b, bool a_uniform,
+integer_arithmetic(struct math_run *run, const struct op *op, union lane *out, const union lane *b,
+	bool a_uniform,
 	bool b_uniform, int n)
 {
 	int64_t x = out[0].integer, y;
@@ -419,7 +421,8 @@ fold_argument(const struct op *op, int argument, union lane *out, const union la
 		else if (f->kind == FUNCTION_BITS)
 			out[i].integer = f->integers(out[i].integer, b[i].integer);
 		else if (op->type == MATH_REAL)
-			out[i].real = takes_max ? real_max(out[i].real, b[i].real) : real_min(out[i].real, b[i].real);
+			out[i].real = takes_max ? real_max(out[i].real, b[i].real) : real_min(out[i].real,
+				b[i].real);
 		else if ((out[i].integer < b[i].integer) == takes_max)
 			out[i].integer = b[i].integer;
 	}

@@ -32,7 +32,8 @@ fail_range(struct math_run *run, const struct store *store, int64_t offset, int6
 	if (store->rank)
 		tensor_format_shape(&element, store->rank, subscripts);
 	if (run->err)
-		buf_addf(run->err, "%d:%d: %s%s is %" PRId64 ", which %s cannot hold", d->line, d->column, store->name,
+		buf_addf(run->err, "%d:%d: %s%s is %" PRId64 ", which %s cannot hold", d->line, d->column,
+			store->name,
 			buf_str(&element), value, dtype_name(run->spec->tensors[d->tensor].dtype));
 	buf_release(&element);
 	return -1;
@@ -133,9 +134,11 @@ fill_recurrent(struct math_run *run, struct store *store)
 static int
 allocate(struct math_run *run, struct store *store, struct tensor *t)
 {
-	uint64_t bytes = (uint64_t)store->elements * (sizeof(union lane) + (store->definition->recurrent ? 1 : 0));
+	uint64_t bytes = (uint64_t)store->elements * (sizeof(union lane) + (store->definition->recurrent ? 1
+		: 0));
 
-	if (math_take_memory(run, bytes) || tensor_init(t, store->name, store->dtype, store->rank, store->shape, run->err))
+	if (math_take_memory(run, bytes) || tensor_init(t, store->name, store->dtype, store->rank, store->shape,
+		run->err))
 		return -1;
 	store->data = t->data;
 	if (store->definition->recurrent && !(store->states = calloc((size_t)store->elements + 1, 1)))
@@ -226,7 +229,8 @@ math_evaluate(struct math_run *run, struct tensor *outputs, struct buf *err)
 /* ---- one element */
 
 int
-math_element(struct math_run *run, size_t output, const int64_t *subscripts, struct math_value *value, struct buf *err)
+math_element(struct math_run *run, size_t output, const int64_t *subscripts, struct math_value *value,
+	struct buf *err)
 {
 	struct store *store = &run->stores[run->spec->output_tensors[output]];
 	struct buf why = BUF_INIT;
@@ -237,7 +241,8 @@ math_element(struct math_run *run, size_t output, const int64_t *subscripts, str
 
 	for (int d = 0; d < store->rank; d++)
 		if (subscripts[d] < 0 || subscripts[d] >= store->shape[d])
-			return buf_err(err, "Output '%s' has no element %" PRId64 " in dimension %d.", store->name, subscripts[d],
+			return buf_err(err, "Output '%s' has no element %" PRId64 " in dimension %d.",
+				store->name, subscripts[d],
 				d + 1);
 	run->err = &why;
 	run->steps = 0;

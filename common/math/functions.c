@@ -126,7 +126,9 @@ const struct function math_functions[] = {
 };
 const int math_function_count = sizeof math_functions / sizeof *math_functions;
 
-const char *const math_reduction_names[REDUCE_COUNT] = { "sum", "prod", "max", "min", "argmax", "argmin", "any", "all" };
+const char *const math_reduction_names[REDUCE_COUNT] = {
+	"sum", "prod", "max", "min", "argmax", "argmin", "any", "all"
+};
 
 int
 math_function_find(const char *name)
@@ -149,8 +151,8 @@ math_reduction_find(const char *name)
 bool
 math_is_keyword(const char *name)
 {
-	static const char *const words[] = { "if", "else", "for", "in", "and", "or", "not", "div", "mod", "inf", "pi", "true",
-		"false" };
+	static const char *const words[] = { "if", "else", "for", "in", "and", "or", "not", "div", "mod", "inf",
+		"pi", "true", "false" };
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
 		if (strcmp(words[i], name) == 0)

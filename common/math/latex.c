@@ -10,7 +10,8 @@
 #include "math/spec.h"
 
 /* How tightly an expression holds together; a looser one inside a tighter one gets brackets. */
-enum level { LEVEL_IF, LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_SUM, LEVEL_TERM, LEVEL_UNARY, LEVEL_POWER,
+enum level { LEVEL_IF, LEVEL_OR, LEVEL_AND, LEVEL_NOT, LEVEL_COMPARE, LEVEL_SUM, LEVEL_TERM, LEVEL_UNARY,
+	LEVEL_POWER,
 	LEVEL_ATOM };
 
 struct writer {
@@ -76,7 +77,8 @@ write_real(struct buf *out, const char *text)
 /* ---- operators */
 
 static void
-write_two(struct writer *w, const struct node *node, const char *operator, enum level left, enum level right, bool followed)
+write_two(struct writer *w, const struct node *node, const char *operator, enum level left, enum level right,
+	bool followed)
 {
 	write_node(w, node->children[0], left, true);
 	buf_adds(w->out, operator);
@@ -122,7 +124,8 @@ write_if(struct writer *w, const struct node *node)
 static bool
 is_constant(const struct node *node)
 {
-	return node->kind <= NODE_BOOLEAN || (node->kind == NODE_NEGATE && node->children[0]->kind <= NODE_BOOLEAN);
+	return node->kind <= NODE_BOOLEAN || (node->kind == NODE_NEGATE
+		&& node->children[0]->kind <= NODE_BOOLEAN);
 }
 
 static void
@@ -170,7 +173,8 @@ write_call(struct writer *w, const struct node *node)
 
 	w->functions[node->number] = true;
 	if (f->latex) {
-		write_template(w, node, f->latex, f->kind == FUNCTION_BITS ? LEVEL_UNARY : f->kind == FUNCTION_TO_REAL
+		write_template(w, node, f->latex, f->kind == FUNCTION_BITS ? LEVEL_UNARY
+			: f->kind == FUNCTION_TO_REAL
 			? LEVEL_ATOM : LEVEL_IF);
 		return;
 	}

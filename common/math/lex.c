@@ -95,7 +95,8 @@ lex_number(struct lexer *l, struct token *token, struct buf *err)
 	size_t n = number_length(l, &real);
 
 	if (n > MAX_NUMBER_BYTES)
-		return math_error(err, token->line, token->column, "a number has more than %d characters", MAX_NUMBER_BYTES);
+		return math_error(err, token->line, token->column, "a number has more than %d characters",
+			MAX_NUMBER_BYTES);
 	memcpy(text, l->at, n);
 	text[n] = 0;
 	if (is_letter(peek(l, n)))
@@ -117,7 +118,8 @@ lex_name(struct lexer *l, struct token *token, struct buf *err)
 	while (is_letter(peek(l, n)) || is_digit(peek(l, n)))
 		n++;
 	if (n > MAX_NAME_BYTES)
-		return math_error(err, token->line, token->column, "a name has more than %d characters", MAX_NAME_BYTES);
+		return math_error(err, token->line, token->column, "a name has more than %d characters",
+			MAX_NAME_BYTES);
 	token->kind = TOKEN_NAME;
 	token->text = arena_strndup(l->arena, l->at, n);
 	advance(l, n);
@@ -128,8 +130,8 @@ static int
 lex_symbol(struct lexer *l, struct token *token, struct buf *err)
 {
 	/* longer ones first */
-	static const char *const symbols[] = { "..", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "(", ")", "[", "]",
-		",", ";", "<", ">", "=" };
+	static const char *const symbols[] = { "..", "<=", ">=", "==", "!=", "+", "-", "*", "/", "^", "(", ")",
+		"[", "]", ",", ";", "<", ">", "=" };
 	unsigned char c = (unsigned char)*l->at;
 
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {

@@ -85,7 +85,8 @@ expect_name(struct parser *p, const char *what, struct token *out)
 	if (p->token.kind != TOKEN_NAME)
 		return fail_expected(p, what);
 	if (math_is_keyword(p->token.text))
-		return math_error(p->err, p->token.line, p->token.column, "'%s' is a word of the language and cannot be a name",
+		return math_error(p->err, p->token.line, p->token.column,
+			"'%s' is a word of the language and cannot be a name",
 			p->token.text);
 	*out = p->token;
 	return next(p);
@@ -117,7 +118,8 @@ with_children(struct parser *p, struct node *node, struct node *const *children,
 			node->depth = children[i]->depth + 1;
 	}
 	if (node->depth > MATH_MAX_DEPTH) {
-		math_error(p->err, node->line, node->column, "the expression is too deep; split it into several definitions");
+		math_error(p->err, node->line, node->column,
+			"the expression is too deep; split it into several definitions");
 		return NULL;
 	}
 	return node;
@@ -146,7 +148,8 @@ parse_list(struct parser *p, struct node **list, int count)
 {
 	for (;;) {
 		if (count == MAX_CHILDREN) {
-			math_error(p->err, p->token.line, p->token.column, "a list has more than %d members", MAX_CHILDREN);
+			math_error(p->err, p->token.line, p->token.column, "a list has more than %d members",
+				MAX_CHILDREN);
 			return -1;
 		}
 		list[count] = parse_expr(p);
@@ -189,7 +192,8 @@ new_variable(struct parser *p, const struct token *name)
 		return NULL;
 	}
 	if (d->variable_count == MATH_MAX_VARIABLES) {
-		math_error(p->err, name->line, name->column, "'%s' has more than %d indices", d->name, MATH_MAX_VARIABLES);
+		math_error(p->err, name->line, name->column, "'%s' has more than %d indices", d->name,
+			MATH_MAX_VARIABLES);
 		return NULL;
 	}
 	v->name = name->text;
@@ -231,7 +235,8 @@ parse_reduce(struct parser *p, struct node *node, struct node *body)
 
 	do {
 		if (count == MAX_CHILDREN) {
-			math_error(p->err, p->token.line, p->token.column, "a list has more than %d members", MAX_CHILDREN);
+			math_error(p->err, p->token.line, p->token.column, "a list has more than %d members",
+				MAX_CHILDREN);
 			return NULL;
 		}
 		if (next(p) || !(binds[count++] = parse_bind(p)))
@@ -247,7 +252,8 @@ parse_reduce(struct parser *p, struct node *node, struct node *body)
 	node->kind = NODE_REDUCE;
 	node->number = math_reduction_find(node->name);
 	if (node->number < 0) {
-		math_error(p->err, node->line, node->column, "'%s' is not a reduction, so it takes no 'for'", node->name);
+		math_error(p->err, node->line, node->column, "'%s' is not a reduction, so it takes no 'for'",
+			node->name);
 		return NULL;
 	}
 	node->binds = arena_alloc(p->arena, (size_t)count * sizeof *binds);
@@ -322,7 +328,8 @@ static bool
 is_constant(const struct parser *p)
 {
 	return p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_REAL
-		|| (p->token.kind == TOKEN_NAME && (is(p, "inf") || is(p, "pi") || is(p, "true") || is(p, "false")));
+		|| (p->token.kind == TOKEN_NAME && (is(p, "inf") || is(p, "pi") || is(p, "true")
+			|| is(p, "false")));
 }
 
 static struct node *
@@ -372,7 +379,8 @@ enter(struct parser *p)
 {
 	if (++p->nesting <= MAX_NESTING)
 		return true;
-	math_error(p->err, p->token.line, p->token.column, "the expression is nested more than %d deep", MAX_NESTING);
+	math_error(p->err, p->token.line, p->token.column, "the expression is nested more than %d deep",
+		MAX_NESTING);
 	return false;
 }
 
@@ -421,8 +429,9 @@ parse_chain(struct parser *p, struct node *(*operand)(struct parser *), const st
 static struct node *
 parse_term(struct parser *p)
 {
-	static const struct operator operators[] = { { "*", NODE_MULTIPLY }, { "/", NODE_DIVIDE }, { "div", NODE_DIV },
-		{ "mod", NODE_MOD }, { NULL, NODE_ADD } };
+	static const struct operator operators[] = {
+		{ "*", NODE_MULTIPLY }, { "/", NODE_DIVIDE }, { "div", NODE_DIV }, { "mod", NODE_MOD }, { NULL, NODE_ADD },
+	};
 
 	return parse_chain(p, parse_unary, operators);
 }
@@ -430,7 +439,9 @@ parse_term(struct parser *p)
 static struct node *
 parse_sum(struct parser *p)
 {
-	static const struct operator operators[] = { { "+", NODE_ADD }, { "-", NODE_SUBTRACT }, { NULL, NODE_ADD } };
+	static const struct operator operators[] = {
+		{ "+", NODE_ADD }, { "-", NODE_SUBTRACT }, { NULL, NODE_ADD },
+	};
 
 	return parse_chain(p, parse_term, operators);
 }
@@ -537,13 +548,15 @@ parse_left(struct parser *p, struct definition *d)
 		struct variable *v;
 
 		if (d->rank == TENSOR_MAX_RANK)
-			return math_error(p->err, p->token.line, p->token.column, "'%s' has more than %d dimensions", d->name,
+			return math_error(p->err, p->token.line, p->token.column,
+				"'%s' has more than %d dimensions", d->name,
 				TENSOR_MAX_RANK);
 		if (next(p) || !(v = parse_bind(p)))
 			return -1;
 		if (v->low)
 			return math_error(p->err, v->low->line, v->low->column,
-				"'%s' begins at 0 on the left-hand side; write '%s in ...' without '..'", v->name, v->name);
+				"'%s' begins at 0 on the left-hand side; write '%s in ...' without '..'",
+					v->name, v->name);
 		d->rank++;
 	} while (is(p, ","));
 	return expect(p, "]");
@@ -574,7 +587,8 @@ start(struct parser *p, const char *text, size_t length, struct arena *arena, st
 	p->arena = arena;
 	p->err = err;
 	if (length > MATH_MAX_TEXT_BYTES)
-		return math_error(err, 1, 1, "the text has %zu bytes, at most %d are allowed", length, MATH_MAX_TEXT_BYTES);
+		return math_error(err, 1, 1, "the text has %zu bytes, at most %d are allowed", length,
+			MATH_MAX_TEXT_BYTES);
 	return next(p);
 }
 
@@ -590,7 +604,8 @@ math_parse_text(const char *text, size_t length, struct parsed *out, struct buf 
 		return -1;
 	while (p.token.kind != TOKEN_END) {
 		if (out->definition_count == MATH_MAX_DEFINITIONS)
-			return math_error(err, p.token.line, p.token.column, "the spec has more than %d definitions",
+			return math_error(err, p.token.line, p.token.column,
+				"the spec has more than %d definitions",
 				MATH_MAX_DEFINITIONS);
 		if (out->definition_count == capacity) {
 			struct definition *more;

@@ -34,7 +34,8 @@ note(const struct math_spec *spec, struct evidence *e, const struct node *extent
 
 /* Bare subscripts `variable` in accesses below node, with or without pad value, other than to `self`. */
 static void
-collect(const struct math_spec *spec, const struct node *node, int variable, int self, bool padded, struct evidence *e)
+collect(const struct math_spec *spec, const struct node *node, int variable, int self, bool padded,
+	struct evidence *e)
 {
 	if (node->kind == NODE_ACCESS && node->number != self && (node->pad != NULL) == padded)
 		for (int k = 0; k < node->count; k++)
@@ -68,7 +69,8 @@ is_axis_expression(const struct node *node)
 
 /* Where the variables of `user` index dimension k of `tensor` alone. */
 static void
-collect_uses(const struct math_spec *spec, const struct definition *user, const struct node *node, int tensor, int k,
+collect_uses(const struct math_spec *spec, const struct definition *user, const struct node *node, int tensor,
+	int k,
 	struct evidence *e)
 {
 	if (node->kind == NODE_ACCESS && node->number == tensor && node->children[k]->kind == NODE_INDEX) {
@@ -92,7 +94,8 @@ fail_conflict(struct ranger *r, const struct definition *d, const struct variabl
 
 	math_axis_format(&one, r->spec, e->extent);
 	math_axis_format(&other, r->spec, e->other);
-	math_error(r->err, v->line, v->column, "index '%s' of '%s' would range over %s, and over %s by its use at %d:%d; "
+	math_error(r->err, v->line, v->column,
+		"index '%s' of '%s' would range over %s, and over %s by its use at %d:%d; "
 		"write '%s in ...'", v->name, d->name, buf_str(&one), buf_str(&other), e->other_at->line,
 		e->other_at->column, v->name);
 	buf_release(&one);
@@ -121,7 +124,8 @@ look(struct ranger *r, const struct definition *d, const struct variable *v, enu
 	else if (v->number < d->rank)
 		for (int i = 0; i < spec->definition_count; i++)
 			if (i != spec->tensors[d->tensor].definition)
-				collect_uses(spec, &spec->definitions[i], spec->definitions[i].body, d->tensor, v->number, e);
+				collect_uses(spec, &spec->definitions[i], spec->definitions[i].body, d->tensor,
+					v->number, e);
 }
 
 /* Settles by one rule what can be settled: 1 if anything, 0 if nothing, -1 on a conflict. The weaker
@@ -167,7 +171,8 @@ start(struct ranger *r, struct definition *d)
 			struct buf shape = BUF_INIT;
 
 			math_axis_format(&shape, r->spec, t->shape[k]);
-			math_error(r->err, v->line, v->column, "index '%s' of output '%s' ranges over %s", v->name, d->name,
+			math_error(r->err, v->line, v->column, "index '%s' of output '%s' ranges over %s",
+				v->name, d->name,
 				buf_str(&shape));
 			buf_release(&shape);
 			return -1;
@@ -222,7 +227,8 @@ math_infer_ranges(struct math_spec *spec, struct buf *err)
 		for (int k = 0; k < d->variable_count; k++)
 			if (!d->variables[k]->high)
 				return math_error(err, d->variables[k]->line, d->variables[k]->column,
-					"the range of '%s' cannot be told; write '%s in ...'", d->variables[k]->name, d->variables[k]->name);
+					"the range of '%s' cannot be told; write '%s in ...'",
+						d->variables[k]->name, d->variables[k]->name);
 		if (verify(&r, d))
 			return -1;
 	}

@@ -50,7 +50,8 @@ finish(struct math_run *run, const struct total *t, int lanes)
 		return math_fail(run, op, "integer overflow");
 	for (int i = 0; i < lanes && needs_any; i++)
 		if (!t->any[i].integer)
-			return math_fail(run, op, "%s of nothing has no value here", math_reduction_names[op->number]);
+			return math_fail(run, op, "%s of nothing has no value here",
+				math_reduction_names[op->number]);
 	return EVAL_OK;
 }
 
@@ -199,7 +200,8 @@ eval_terms(struct math_run *run, const struct op *op, const struct frame *frame,
 }
 
 static int
-eval_range(struct math_run *run, const struct op *op, int level, const struct frame *frame, int64_t *low, int64_t *high)
+eval_range(struct math_run *run, const struct op *op, int level, const struct frame *frame, int64_t *low,
+	int64_t *high)
 {
 	struct frame one = frame_one(frame);
 	union lane value;
@@ -254,13 +256,15 @@ each_row(struct math_run *run, const struct op *op, int level, const struct fram
 	at = &frame->env[variable];
 	if (level + 1 < op->bind_count) {
 		for (*at = low; *at < high; ++*at)
-			if ((status = math_count_steps(run, op, 1)) || (status = each_row(run, op, level + 1, frame, t)))
+			if ((status = math_count_steps(run, op, 1))
+				|| (status = each_row(run, op, level + 1, frame, t)))
 				return status;
 		return EVAL_OK;
 	}
 	while (low < high) {
 		uint64_t left = (uint64_t)high - (uint64_t)low;
-		struct frame row = { frame->env, variable, left < MATH_LANES ? (int)left : MATH_LANES, low, NULL };
+		struct frame row = { frame->env, variable, left < MATH_LANES ? (int)left : MATH_LANES, low,
+			NULL };
 		size_t mark = run->scratch_used;
 
 		if ((status = math_count_steps(run, op, row.lanes))
@@ -311,7 +315,8 @@ math_eval_reduce(struct math_run *run, const struct op *op, const struct frame *
 	if (op->range_variables >> frame->vector & 1
 		|| (frame->lanes < FEW_LANES && op->last_extent > 4 * frame->lanes))
 		return reduce_lane_by_lane(run, op, frame, out);
-	if ((status = start(run, op, &total, out, frame->lanes)) || (status = each_term(run, op, 0, frame, &total)))
+	if ((status = start(run, op, &total, out, frame->lanes))
+		|| (status = each_term(run, op, 0, frame, &total)))
 		return status;
 	return finish(run, &total, frame->lanes);
 }

@@ -44,7 +44,8 @@ math_take_memory(struct math_run *run, uint64_t bytes)
 {
 	run->starved = bytes > run->memory_limit || run->memory > run->memory_limit - bytes;
 	if (run->starved)
-		return buf_err(run->err, "The evaluation needs more than %" PRIu64 " bytes of memory.", run->memory_limit);
+		return buf_err(run->err, "The evaluation needs more than %" PRIu64 " bytes of memory.",
+			run->memory_limit);
 	run->memory += bytes;
 	return 0;
 }
@@ -158,7 +159,8 @@ fail_cycle(struct math_run *run, const struct store *store, int64_t offset)
 	if (store->rank)
 		tensor_format_shape(&element, store->rank, subscripts);
 	if (run->err)
-		buf_addf(run->err, "%d:%d: %s%s depends on itself", d->line, d->column, store->name, buf_str(&element));
+		buf_addf(run->err, "%d:%d: %s%s depends on itself", d->line, d->column, store->name,
+			buf_str(&element));
 	buf_release(&element);
 	return EVAL_FAILED;
 }
@@ -222,7 +224,8 @@ math_compute(struct math_run *run, struct store *store, int64_t offset, union la
 			status = compute_one(run, top.store, top.offset, out);
 			run->pending_count -= status == EVAL_OK;
 		} while (status == EVAL_OK && run->pending_count);
-		if (status == EVAL_NEEDS && set_state(run, top.store, top.offset, STATE_PENDING, (union lane){ 0 }))
+		if (status == EVAL_NEEDS && set_state(run, top.store, top.offset, STATE_PENDING,
+			(union lane){ 0 }))
 			status = EVAL_FAILED;
 	} while (status == EVAL_NEEDS);
 	while (run->pending_count) {
@@ -256,7 +259,8 @@ only_difference(const struct store *store, const int64_t *offsets, int count, co
 
 /* Without recurrence, elements that differ in one subscript only are computed together, as lanes. */
 static int
-compute_lanes(struct math_run *run, struct store *store, const int64_t *offsets, int count, int64_t *env, int vector,
+compute_lanes(struct math_run *run, struct store *store, const int64_t *offsets, int count, int64_t *env,
+	int vector,
 	union lane *out)
 {
 	int64_t *lane = (int64_t *)math_take(run, (size_t)count);
@@ -276,7 +280,8 @@ static int
 compute_missing(struct math_run *run, struct store *store, const int64_t *offsets, const int *missing, int count,
 	union lane *out)
 {
-	int64_t *wanted = (int64_t *)math_take(run, (size_t)count), *env = (int64_t *)math_take(run, MATH_MAX_VARIABLES);
+	int64_t *wanted = (int64_t *)math_take(run, (size_t)count), *env = (int64_t *)math_take(run,
+		MATH_MAX_VARIABLES);
 	union lane *values = math_take(run, (size_t)count);
 	int status = EVAL_OK, vector;
 

@@ -25,7 +25,8 @@ math_type_name(enum math_type type)
 static int
 wrong(struct typer *t, const struct node *at, const char *what, const char *wanted, enum math_type got)
 {
-	return math_error(t->err, at->line, at->column, "%s must be %s, not %s", what, wanted, math_type_name(got));
+	return math_error(t->err, at->line, at->column, "%s must be %s, not %s", what, wanted,
+		math_type_name(got));
 }
 
 /* The type that holds both, into *out; unknown gives way. */
@@ -35,7 +36,8 @@ join(struct typer *t, const struct node *at, enum math_type a, enum math_type b,
 	if (a == MATH_NONE || b == MATH_NONE)
 		*out = a > b ? a : b;
 	else if ((a == MATH_BOOLEAN) != (b == MATH_BOOLEAN))
-		return math_error(t->err, at->line, at->column, "a boolean and a number do not mix; write 'x if c else 0' or int(c)");
+		return math_error(t->err, at->line, at->column,
+			"a boolean and a number do not mix; write 'x if c else 0' or int(c)");
 	else
 		*out = a > b ? a : b;
 	return 0;
@@ -52,13 +54,15 @@ need_number(struct typer *t, const struct node *node, const char *what)
 static int
 need_integer(struct typer *t, const struct node *node, const char *what)
 {
-	return node->type == MATH_BOOLEAN || node->type == MATH_REAL ? wrong(t, node, what, "an integer", node->type) : 0;
+	return node->type == MATH_BOOLEAN || node->type == MATH_REAL
+		? wrong(t, node, what, "an integer", node->type) : 0;
 }
 
 static int
 need_boolean(struct typer *t, const struct node *node, const char *what)
 {
-	return node->type == MATH_INTEGER || node->type == MATH_REAL ? wrong(t, node, what, "a boolean", node->type) : 0;
+	return node->type == MATH_INTEGER || node->type == MATH_REAL
+		? wrong(t, node, what, "a boolean", node->type) : 0;
 }
 
 static int
@@ -77,7 +81,8 @@ numeric(struct typer *t, struct node *node, const char *what)
 {
 	node->type = MATH_NONE;
 	for (int i = 0; i < node->count; i++)
-		if (need_number(t, node->children[i], what) || join(t, node, node->type, node->children[i]->type, &node->type))
+		if (need_number(t, node->children[i], what)
+			|| join(t, node, node->type, node->children[i]->type, &node->type))
 			return -1;
 	return 0;
 }
@@ -95,7 +100,8 @@ static int
 infer_call(struct typer *t, struct node *node)
 {
 	static const enum math_type results[] = { [FUNCTION_REAL] = MATH_REAL, [FUNCTION_SAME] = MATH_NONE,
-		[FUNCTION_TO_INTEGER] = MATH_INTEGER, [FUNCTION_SATURATE] = MATH_INTEGER, [FUNCTION_ROUND_TO] = MATH_REAL,
+		[FUNCTION_TO_INTEGER] = MATH_INTEGER, [FUNCTION_SATURATE] = MATH_INTEGER,
+			[FUNCTION_ROUND_TO] = MATH_REAL,
 		[FUNCTION_TEST] = MATH_BOOLEAN, [FUNCTION_BITS] = MATH_INTEGER, [FUNCTION_INT] = MATH_INTEGER,
 		[FUNCTION_TO_REAL] = MATH_REAL };
 	const struct function *f = &math_functions[node->number];
@@ -110,7 +116,8 @@ infer_call(struct typer *t, struct node *node)
 		return need_all(t, node, need_integer, what);
 	case FUNCTION_INT:
 		return node->children[0]->type == MATH_REAL
-			? math_error(t->err, node->line, node->column, "int takes a boolean; use floor, ceil, round or trunc") : 0;
+			? math_error(t->err, node->line, node->column,
+				"int takes a boolean; use floor, ceil, round or trunc") : 0;
 	default:
 		return need_all(t, node, need_number, what);
 	}
@@ -147,8 +154,10 @@ infer_comparison(struct typer *t, struct node *node)
 		if (join(t, node, joined, node->children[i]->type, &joined))
 			return -1;
 	for (int i = 0; i + 1 < node->count; i++)
-		if (joined == MATH_BOOLEAN && node->comparisons[i] != COMPARE_EQ && node->comparisons[i] != COMPARE_NE)
-			return math_error(t->err, node->line, node->column, "booleans have no order; only == and != compare them");
+		if (joined == MATH_BOOLEAN && node->comparisons[i] != COMPARE_EQ
+			&& node->comparisons[i] != COMPARE_NE)
+			return math_error(t->err, node->line, node->column,
+				"booleans have no order; only == and != compare them");
 	node->type = MATH_BOOLEAN;
 	return 0;
 }
@@ -190,7 +199,8 @@ infer_kind(struct typer *t, struct node *node)
 		return need_all(t, node, need_number, "an operand");
 	case NODE_DIV: case NODE_MOD:
 		node->type = MATH_INTEGER;
-		return need_all(t, node, need_integer, node->kind == NODE_DIV ? "an operand of div" : "an operand of mod");
+		return need_all(t, node, need_integer, node->kind == NODE_DIV ? "an operand of div"
+			: "an operand of mod");
 	}
 	return 0;
 }
@@ -223,10 +233,13 @@ settle(struct typer *t, struct definition *d, bool *changed)
 		tensor->type = type;
 		return 0;
 	}
-	if (type != MATH_NONE && ((tensor->type == MATH_BOOLEAN) != (type == MATH_BOOLEAN) || type > tensor->type))
-		return math_error(t->err, d->line, d->column, "output '%s' is %s, but its definition is %s%s", d->name,
+	if (type != MATH_NONE && ((tensor->type == MATH_BOOLEAN) != (type == MATH_BOOLEAN)
+		|| type > tensor->type))
+		return math_error(t->err, d->line, d->column, "output '%s' is %s, but its definition is %s%s",
+			d->name,
 			dtype_name(tensor->dtype), math_type_name(type),
-			tensor->type == MATH_INTEGER && type == MATH_REAL ? "; use floor, ceil, round or trunc" : "");
+			tensor->type == MATH_INTEGER && type == MATH_REAL ? "; use floor, ceil, round or trunc"
+				: "");
 	return 0;
 }
 

@@ -71,7 +71,8 @@ compare_elements(const struct tensor *got, const int64_t *elements, size_t count
 
 	clear(result);
 	if (is_float ? !expected : !integers)
-		return buf_err(err, "Tensor '%s' is %s, and was given expected values of the other kind.", got->name,
+		return buf_err(err, "Tensor '%s' is %s, and was given expected values of the other kind.",
+			got->name,
 			dtype_name(got->dtype));
 	for (size_t i = 0; i < count; i++) {
 		int64_t element = elements[i];
@@ -116,7 +117,8 @@ compare_tensors(const struct tensor *got, const struct tensor *expected, struct 
 		if (dtype_is_float(got->dtype)) {
 			double value = tensor_get(got, i), wanted = tensor_get(expected, i);
 
-			note_element(result, i, float_matches(value, wanted, got->dtype, tolerance), value, wanted);
+			note_element(result, i, float_matches(value, wanted, got->dtype, tolerance), value,
+				wanted);
 		} else {
 			int64_t value = exact_value(got, i), wanted = tensor_get_integer(expected, i);
 

@@ -70,7 +70,8 @@ check_real_range(const struct generate_domain *domain, struct buf *err)
 {
 	if (!isfinite(domain->low) || !isfinite(domain->high) || !isfinite(domain->high - domain->low)
 		|| !(domain->low < domain->high))
-		return buf_err(err, "The range %g..%g of a domain is empty or not finite.", domain->low, domain->high);
+		return buf_err(err, "The range %g..%g of a domain is empty or not finite.", domain->low,
+			domain->high);
 	return 0;
 }
 
@@ -112,7 +113,8 @@ generate_check(const struct generate_domain *domain, enum dtype dtype, int rank,
 	switch (domain->distribution) {
 	case GENERATE_NORMAL:
 		if (!isfinite(domain->mean) || !isfinite(domain->scale) || !(domain->scale >= 0))
-			return buf_err(err, "A normal domain needs a finite mean and a finite scale that is not negative.");
+			return buf_err(err,
+				"A normal domain needs a finite mean and a finite scale that is not negative.");
 		return 0;
 	case GENERATE_UNIFORM:
 		return check_real_range(domain, err);
@@ -123,10 +125,12 @@ generate_check(const struct generate_domain *domain, enum dtype dtype, int rank,
 	case GENERATE_SORTED:
 		if (rank < 1)
 			return buf_err(err, "A sorted domain needs an axis to run along.");
-		return dtype_is_float(dtype) ? check_real_range(domain, err) : check_integer_range(domain, dtype, err);
+		return dtype_is_float(dtype) ? check_real_range(domain, err) : check_integer_range(domain,
+			dtype, err);
 	case GENERATE_PROBABILITY:
 		if (rank < 1 || !dtype_is_float(dtype))
-			return buf_err(err, "A probability domain needs a float tensor with an axis to run along.");
+			return buf_err(err,
+				"A probability domain needs a float tensor with an axis to run along.");
 		if (shape[rank - 1] >= (int64_t)1 << 31)
 			return buf_err(err, "A probability domain's rows are longer than 2^31 elements.");
 		return 0;
@@ -281,7 +285,8 @@ sorted_integer(const struct filler *f, uint64_t i)
 
 	block(f->stream, i, 0, words);
 	/* floor(span * place / (extent 2^32)) with place = j 2^32 + W0, in two steps that fit 128 bits */
-	offset = (uint64_t)((((unsigned __int128)span * j) + ((unsigned __int128)span * words[0] >> 32)) / f->extent);
+	offset = (uint64_t)((((unsigned __int128)span * j)
+		+ ((unsigned __int128)span * words[0] >> 32)) / f->extent);
 	return (int64_t)((uint64_t)f->domain->low_integer + offset);
 }
 

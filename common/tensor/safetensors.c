@@ -39,7 +39,8 @@ read_at(const struct source *source, uint64_t offset, void *out, uint64_t count,
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got <= 0)
-			return buf_err(err, "The file cannot be read: %s.", got < 0 ? strerror(errno) : "it became shorter");
+			return buf_err(err, "The file cannot be read: %s.", got < 0 ? strerror(errno)
+				: "it became shorter");
 		to += got;
 		offset += (uint64_t)got;
 		count -= (uint64_t)got;
@@ -107,7 +108,8 @@ parse_entry(const char *name, json_t *value, uint64_t data_bytes, struct entry *
 		|| tensor_size(entry->dtype, entry->rank, entry->shape, NULL, &bytes, err))
 		return -1;
 	if (bytes != entry->end - entry->begin)
-		return buf_err(err, "Tensor '%s' needs %" PRIu64 " bytes, its data_offsets span %" PRIu64 ".", name, bytes,
+		return buf_err(err, "Tensor '%s' needs %" PRIu64 " bytes, its data_offsets span %" PRIu64 ".",
+			name, bytes,
 			entry->end - entry->begin);
 	return 0;
 }
@@ -155,7 +157,8 @@ check_coverage(struct entry *entries, size_t count, uint64_t data_bytes, struct 
 		at = entries[i].end;
 	}
 	if (at != data_bytes)
-		return buf_err(err, "The last %" PRIu64 " bytes of the data belong to no tensor.", data_bytes - at);
+		return buf_err(err, "The last %" PRIu64 " bytes of the data belong to no tensor.",
+			data_bytes - at);
 	return 0;
 }
 
@@ -316,7 +319,8 @@ static int
 check_names(const struct tensor **sorted, size_t count, struct buf *err)
 {
 	if (count > SAFETENSORS_MAX_TENSORS)
-		return buf_err(err, "%zu tensors are more than a file holds (%d).", count, SAFETENSORS_MAX_TENSORS);
+		return buf_err(err, "%zu tensors are more than a file holds (%d).", count,
+			SAFETENSORS_MAX_TENSORS);
 	qsort(sorted, count, sizeof *sorted, by_pointed_name);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(sorted[i]->name, "__metadata__") == 0)

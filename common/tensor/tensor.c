@@ -16,7 +16,8 @@ tensor_size(enum dtype dtype, int rank, const int64_t *shape, int64_t *elements,
 	bool empty = false;
 
 	if (rank < 0 || rank > TENSOR_MAX_RANK)
-		return buf_err(err, "A tensor has %d dimensions, at most %d are supported.", rank, TENSOR_MAX_RANK);
+		return buf_err(err, "A tensor has %d dimensions, at most %d are supported.", rank,
+			TENSOR_MAX_RANK);
 	for (int d = 0; d < rank; d++) {
 		if (shape[d] < 0)
 			return buf_err(err, "Dimension %d of a tensor is negative: %" PRId64 ".", d, shape[d]);

@@ -12,13 +12,16 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct math_axis axes[] = {
-	{ .name = "N" }, { .name = "D" }, { .name = "R", .fixed = true, .value = 3 }, { .name = "M", .expression = "(N + 1) div 2" },
+	{ .name = "N" }, { .name = "D" }, { .name = "R", .fixed = true, .value = 3 }, { .name = "M",
+		.expression = "(N + 1) div 2" },
 };
 static const struct math_scalar scalars[] = {
-	{ .name = "eps", .dtype = DTYPE_FLOAT32, .real = 1e-5 }, { .name = "n", .dtype = DTYPE_INT32, .integer = 2 },
+	{ .name = "eps", .dtype = DTYPE_FLOAT32, .real = 1e-5 }, { .name = "n", .dtype = DTYPE_INT32,
+		.integer = 2 },
 };
 static const struct math_tensor inputs[] = {
-	{ "x", DTYPE_FLOAT32, 2, { "N", "D" } }, { "w", DTYPE_FLOAT16, 1, { "R" } }, { "k", DTYPE_INT64, 1, { "N" } },
+	{ "x", DTYPE_FLOAT32, 2, { "N", "D" } }, { "w", DTYPE_FLOAT16, 1, { "R" } }, { "k", DTYPE_INT64, 1,
+		{ "N" } },
 	{ "b", DTYPE_BOOL, 2, { "N", "D" } },
 };
 static const struct math_tensor output = { "y", DTYPE_FLOAT32, 2, { "N", "D" } };

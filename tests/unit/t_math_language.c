@@ -29,7 +29,8 @@ check_output(const struct example *e, size_t k, const struct tensor *got)
 	struct compare_result result;
 
 	assert_int_equal(got->dtype, e->expected[k].dtype);
-	if (!compare_tensors(got, &e->expected[k], (struct tolerance){ 1e-12, 1e-12 }, &result, NULL) && !result.mismatched)
+	if (!compare_tensors(got, &e->expected[k], (struct tolerance){ 1e-12, 1e-12 }, &result, NULL)
+		&& !result.mismatched)
 		return;
 	failures++;
 	print_error("example at line %d: %s[%lld] is %.17g, expected %.17g\n", e->line, got->name,

@@ -91,12 +91,17 @@ refused(void **state)
 	} cases[] = {
 		{ "y[i] = y[(i+1) mod N] + x[i]", 1000000, 0, 0, "1:1: y[0] depends on itself" },
 		{ "y[i] = a[i] + x[i]\na[i] = y[i]", 10, 0, 0, "depends on itself" },
-		{ "y[i] = sum(sum(1 for b in 1000000000000) for a in 1000000000000)", 5, 100000000, 0, "takes more than 100000000 steps" },
-		{ "y[i] = sum(1 for a in 1000000000000, b in 0)", 5, 100000000, 0, "takes more than 100000000 steps" },
-		{ "y[i] = sum(1 for a in 1000000000000 if a < 0)", 5, 100000000, 0, "takes more than 100000000 steps" },
+		{ "y[i] = sum(sum(1 for b in 1000000000000) for a in 1000000000000)", 5, 100000000, 0,
+			"takes more than 100000000 steps" },
+		{ "y[i] = sum(1 for a in 1000000000000, b in 0)", 5, 100000000, 0,
+			"takes more than 100000000 steps" },
+		{ "y[i] = sum(1 for a in 1000000000000 if a < 0)", 5, 100000000, 0,
+			"takes more than 100000000 steps" },
 		{ "y[i] = x[i]", 1000, 1000, 0, "takes more than 1000 steps" },
-		{ "y[i] = a[i,0]\na[i,j in 100000] = x[i]", 10000, 0, 0, "needs more than 1073741824 bytes of memory" },
-		{ "y[i] = a[i,0]\na[i,j in 1000000000] = x[i]", 1000000000, 0, 0, "more than 68719476736 elements" },
+		{ "y[i] = a[i,0]\na[i,j in 100000] = x[i]", 10000, 0, 0,
+			"needs more than 1073741824 bytes of memory" },
+		{ "y[i] = a[i,0]\na[i,j in 1000000000] = x[i]", 1000000000, 0, 0,
+			"more than 68719476736 elements" },
 		{ "y[i] = y[i-1; 0] + x[i]", 100000, 0, 100000, "needs more than 100000 bytes of memory" },
 		{ "y[i] = x[i * 9223372036854775807; 0]", 5, 0, 0, NULL },
 		{ "y[i] = x[(i + 9223372036854775807) div 1; 0]", 5, 0, 0, "integer overflow" },
@@ -126,8 +131,10 @@ refused(void **state)
 			math_free(spec);
 			result = -1;
 		} else
-			result = run(cases[i].spec, n, (struct math_limits){ cases[i].steps, cases[i].memory }, -1, &got, &err);
-		if (result != (cases[i].message ? -1 : 0) || (cases[i].message && !strstr(buf_str(&err), cases[i].message)))
+			result = run(cases[i].spec, n, (struct math_limits){ cases[i].steps, cases[i].memory },
+				-1, &got, &err);
+		if (result != (cases[i].message ? -1 : 0) || (cases[i].message
+			&& !strstr(buf_str(&err), cases[i].message)))
 			fail_msg("%s: %s, expected %s", cases[i].spec, buf_str(&err), cases[i].message);
 		buf_release(&err);
 	}
@@ -284,12 +291,17 @@ axis_expressions(void **state)
 		int64_t value;
 		const char *message;
 	} cases[] = {
-		{ "(H + 2*P - 3) div 2 + 1", 5, NULL }, { "-H div 2", -4, NULL }, { "-H mod 4", 1, NULL }, { "min(H, P, 5)", 2, NULL },
-		{ "max(H, P) - min(3, 9)", 4, NULL }, { "H", 7, NULL }, { "12", 12, NULL }, { "H / 2", 0, "1:3: an axis expression divides" },
+		{ "(H + 2*P - 3) div 2 + 1", 5, NULL }, { "-H div 2", -4, NULL }, { "-H mod 4", 1, NULL },
+			{ "min(H, P, 5)", 2, NULL },
+		{ "max(H, P) - min(3, 9)", 4, NULL }, { "H", 7, NULL }, { "12", 12, NULL }, { "H / 2", 0,
+			"1:3: an axis expression divides" },
 		{ "H + Q", 0, "1:5: unknown axis 'Q'" }, { "H div (P - 2)", 0, "1:3: division by zero" },
-		{ "9223372036854775807 + H", 0, "1:21: integer overflow" }, { "2.5", 0, "1:1: an axis expression has only" },
-		{ "H P", 0, "1:3: expected the end, found 'P'" }, { "", 0, "1:1: expected an expression, found the end" },
-		{ "sqrt(H)", 0, "no function 'sqrt'" }, { "x[0]", 0, "has only" }, { "H if true else P", 0, "has only" },
+		{ "9223372036854775807 + H", 0, "1:21: integer overflow" }, { "2.5", 0,
+			"1:1: an axis expression has only" },
+		{ "H P", 0, "1:3: expected the end, found 'P'" }, { "", 0,
+			"1:1: expected an expression, found the end" },
+		{ "sqrt(H)", 0, "no function 'sqrt'" }, { "x[0]", 0, "has only" }, { "H if true else P", 0,
+			"has only" },
 		{ "sum(i for i in H)", 0, "1:11: no index can be bound here" },
 	};
 
@@ -309,9 +321,11 @@ axis_expressions(void **state)
 static void
 resolved_axes(void **state)
 {
-	static const struct math_axis some[] = { { .name = "B", .expression = "A * 2" }, { .name = "A", .expression = "N - R" },
+	static const struct math_axis some[] = { { .name = "B", .expression = "A * 2" }, { .name = "A",
+		.expression = "N - R" },
 		{ .name = "N" }, { .name = "R", .fixed = true, .value = 3 } };
-	static const struct math_axis loop[] = { { .name = "A", .expression = "B" }, { .name = "B", .expression = "A" } };
+	static const struct math_axis loop[] = { { .name = "A", .expression = "B" }, { .name = "B",
+		.expression = "A" } };
 	struct math_given given[] = { { "N", 10 }, { "N", 11 } };
 	struct buf err = BUF_INIT;
 	int64_t values[4];
@@ -338,7 +352,8 @@ resolved_axes(void **state)
 static void
 tasks_and_inputs(void **state)
 {
-	struct math_tensor twice[] = { input, input }, wild = { "x", DTYPE_FLOAT32, 1, { "M" } }, word = { "if", DTYPE_FLOAT32, 1, { "N" } };
+	struct math_tensor twice[] = { input, input }, wild = { "x", DTYPE_FLOAT32, 1, { "M" } }, word = { "if",
+		DTYPE_FLOAT32, 1, { "N" } };
 	struct math_task bad = task;
 	const char *text = "y[i] = 1";
 	struct buf err = BUF_INIT;
@@ -377,7 +392,8 @@ static void
 speed(void **state)
 {
 	static const struct math_axis k[] = { { .name = "K" } };
-	static const struct math_tensor in[] = { { "a", DTYPE_FLOAT32, 2, { "K", "K" } }, { "b", DTYPE_FLOAT32, 2, { "K", "K" } } };
+	static const struct math_tensor in[] = { { "a", DTYPE_FLOAT32, 2, { "K", "K" } }, { "b", DTYPE_FLOAT32,
+		2, { "K", "K" } } };
 	static const struct math_tensor out = { "c", DTYPE_FLOAT32, 2, { "K", "K" } };
 	struct math_task matmul = { k, 1, NULL, 0, in, 2, &out, 1 };
 	const char *text = "c[i,j] = sum(a[i,p] * b[p,j] for p)";
@@ -389,7 +405,8 @@ speed(void **state)
 	struct math_run *bound;
 
 	(void)state;
-	assert_int_equal(tensor_init(&a, "a", DTYPE_FLOAT32, 2, shape, &err) | tensor_init(&b, "b", DTYPE_FLOAT32, 2, shape, &err), 0);
+	assert_int_equal(tensor_init(&a, "a", DTYPE_FLOAT32, 2, shape, &err) | tensor_init(&b, "b",
+		DTYPE_FLOAT32, 2, shape, &err), 0);
 	bound = math_bind(spec, &n, list, NULL, &err);
 	assert_int_equal(math_evaluate(bound, &c, &err), 0);
 	/* steps stand for time, and are the same on every machine: 2.3 for each multiply-add */
@@ -407,9 +424,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(long_recurrences), cmocka_unit_test(refused), cmocka_unit_test(elements_and_limits),
+		cmocka_unit_test(long_recurrences), cmocka_unit_test(refused),
+			cmocka_unit_test(elements_and_limits),
 		cmocka_unit_test(elements_forget), cmocka_unit_test(elements_without_memory),
-		cmocka_unit_test(text_limits), cmocka_unit_test(axis_expressions), cmocka_unit_test(resolved_axes),
+		cmocka_unit_test(text_limits), cmocka_unit_test(axis_expressions),
+			cmocka_unit_test(resolved_axes),
 		cmocka_unit_test(tasks_and_inputs), cmocka_unit_test(speed),
 	};
 

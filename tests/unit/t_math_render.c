@@ -56,7 +56,8 @@ static void
 compile(const struct example *e, const char *folder, const struct buf *text)
 {
 	char source[200], library[200];
-	char *argv[] = { "/usr/bin/env", "gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter", "-O0",
+	char *argv[] = { "/usr/bin/env", "gcc", "-std=c11", "-Wall", "-Wextra", "-Werror",
+		"-Wno-unused-parameter", "-O0",
 		"-ffp-contract=off", "-shared", "-fPIC", "-o", library, source, "-lm", NULL };
 	char *envp[] = { "PATH=/usr/bin:/bin:/usr/local/bin", NULL };
 	struct buf output = BUF_INIT, err = BUF_INIT;
@@ -65,7 +66,8 @@ compile(const struct example *e, const char *folder, const struct buf *text)
 	snprintf(source, sizeof source, "%s/%d.c", folder, e->line);
 	snprintf(library, sizeof library, "%s/%d.so", folder, e->line);
 	assert_int_equal(io_write_file(source, text->data, text->len, &err), 0);
-	assert_int_equal(spawn_run(&(struct spawn){ .argv = argv, .envp = envp, .output = &output, .errors = &output,
+	assert_int_equal(spawn_run(&(struct spawn){ .argv = argv, .envp = envp, .output = &output,
+		.errors = &output,
 		.wall_ms = 60000 }, &result, &err), 0);
 	if (result.exit_status)
 		fail_msg("example at line %d: %s\n%s", e->line, buf_str(&output), text->data);
@@ -118,8 +120,10 @@ run_and_compare(const struct example *e, const char *folder)
 	call(data, axes, scalars);
 	for (size_t k = 0; k < e->task.output_count; k++)
 		if (compare_tensors(&tensors[inputs + k], &e->expected[k], e->outputs[k].dtype == DTYPE_FLOAT64
-			? (struct tolerance){ 1e-14, 1e-14 } : (struct tolerance){ 1e-6, 1e-7 }, &result, NULL) || result.mismatched)
-			fail_msg("example at line %d: C gives %s[%lld] = %g, expected %g", e->line, e->outputs[k].name,
+			? (struct tolerance){ 1e-14, 1e-14 } : (struct tolerance){ 1e-6, 1e-7 }, &result, NULL)
+				|| result.mismatched)
+			fail_msg("example at line %d: C gives %s[%lld] = %g, expected %g", e->line,
+				e->outputs[k].name,
 				(long long)result.first_mismatch, result.got, result.expected);
 	dlclose(library);
 	for (size_t i = 0; i < all; i++)
@@ -218,31 +222,40 @@ latex(void **state)
 {
 	static const struct math_axis axes[] = { { .name = "N" }, { .name = "D" } };
 	static const struct math_scalar scalars[] = { { .name = "eps", .dtype = DTYPE_FLOAT32, .real = 1e-5 } };
-	static const struct math_tensor inputs[] = { { "x", DTYPE_FLOAT32, 2, { "N", "D" } }, { "in_k", DTYPE_INT32, 1, { "N" } } };
+	static const struct math_tensor inputs[] = { { "x", DTYPE_FLOAT32, 2, { "N", "D" } }, { "in_k",
+		DTYPE_INT32, 1, { "N" } } };
 	static const struct math_tensor output = { "y", DTYPE_FLOAT32, 2, { "N", "D" } };
 	struct math_task task = { axes, 2, scalars, 1, inputs, 2, &output, 1 };
 	static const struct {
 		const char *spec, *latex;
 	} cases[] = {
-		{ "y[i,j] = x[i,j] / sum(x[i,k] for k) + eps", "y_{i, j} &= \\frac{x_{i, j}}{\\sum_{k=0}^{D-1} x_{i, k}} + \\mathrm{eps} "
+		{ "y[i,j] = x[i,j] / sum(x[i,k] for k) + eps",
+			"y_{i, j} &= \\frac{x_{i, j}}{\\sum_{k=0}^{D-1} x_{i, k}} + \\mathrm{eps} "
 			"&& 0 \\le i < N,\\ 0 \\le j < D\n" },
 		{ "y[i,j] = sum(x[i,k] for k) + 1", "\\left(\\sum_{k=0}^{D-1} x_{i, k}\\right) + 1" },
 		{ "y[i,j] = 1 + sum(x[i,k] + 1 for k)", "1 + \\sum_{k=0}^{D-1} \\left(x_{i, k} + 1\\right) &&" },
-		{ "y[i,j] = (x[i,j] - 1) * -x[i,j]", "\\left(x_{i, j} - 1\\right) \\cdot \\left(-x_{i, j}\\right)" },
+		{ "y[i,j] = (x[i,j] - 1) * -x[i,j]",
+			"\\left(x_{i, j} - 1\\right) \\cdot \\left(-x_{i, j}\\right)" },
 		{ "y[i,j] = x[i,j] - (x[i,j] - 2e-3)", "x_{i, j} - \\left(x_{i, j} - 2 \\cdot 10^{-3}\\right)" },
 		{ "y[i,j] = (-x[i,j])^2", "\\left(-x_{i, j}\\right)^{2}" },
-		{ "y[i,j] = max(x[i,k] for k if k <= j)", "\\max_{\\substack{0 \\le k < D \\\\ k \\le j}} x_{i, k}" },
-		{ "y[i,j] = x[i,j] if x[i,j] > 0 else 0", "\\begin{cases} x_{i, j} & \\text{if } x_{i, j} > 0 \\\\ 0 & \\text{otherwise} "
+		{ "y[i,j] = max(x[i,k] for k if k <= j)",
+			"\\max_{\\substack{0 \\le k < D \\\\ k \\le j}} x_{i, k}" },
+		{ "y[i,j] = x[i,j] if x[i,j] > 0 else 0",
+			"\\begin{cases} x_{i, j} & \\text{if } x_{i, j} > 0 \\\\ 0 & \\text{otherwise} "
 			"\\end{cases}" },
-		{ "y[i,j] = x[i-1,j; 0] + x[i,j-1; 0]", "\\end{aligned}\n\nElements of $x$ outside its range count as $0$.\n" },
+		{ "y[i,j] = x[i-1,j; 0] + x[i,j-1; 0]",
+			"\\end{aligned}\n\nElements of $x$ outside its range count as $0$.\n" },
 		{ "y[i,j] = x[i-1,j; 0] + x[i,j-1; 1]", "\\operatorname{pad}\\left(x_{i, j - 1},\\ 1\\right)" },
-		{ "y[i,j] = in_k[i] div 2 + in_k[i] mod 2", "\\left\\lfloor \\frac{\\mathrm{in\\_k}_{i}}{2} \\right\\rfloor + "
+		{ "y[i,j] = in_k[i] div 2 + in_k[i] mod 2",
+			"\\left\\lfloor \\frac{\\mathrm{in\\_k}_{i}}{2} \\right\\rfloor + "
 			"\\mathrm{in\\_k}_{i} \\bmod 2" },
-		{ "y[i,j] = f16(x[i,j]) * rsqrt(eps)", "\\operatorname{f16}\\left(x_{i, j}\\right) \\cdot \\frac{1}{\\sqrt{\\mathrm{eps}}}" },
+		{ "y[i,j] = f16(x[i,j]) * rsqrt(eps)",
+			"\\operatorname{f16}\\left(x_{i, j}\\right) \\cdot \\frac{1}{\\sqrt{\\mathrm{eps}}}" },
 		{ "y[i,j] = f16(x[i,j])", "$\\operatorname{f16}(a)$ is $a$ rounded to the nearest float16" },
 		{ "y[i,j] = argmax(x[i,k] for k)", "give the smallest index" },
 		{ "y[i,j] = sum(1 for k in j+1..D, b in 3)", "\\sum_{k=j + 1}^{D-1} \\sum_{b=0}^{2} 1" },
-		{ "y[i,j] = 1 if not (i == j or i > 2 and j > 2) else 0", "\\lnot \\left(i = j \\lor i > 2 \\land j > 2\\right)" },
+		{ "y[i,j] = 1 if not (i == j or i > 2 and j > 2) else 0",
+			"\\lnot \\left(i = j \\lor i > 2 \\land j > 2\\right)" },
 	};
 
 	(void)state;
@@ -265,7 +278,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(latex), cmocka_unit_test(c_refuses), cmocka_unit_test(c_of_the_language), cmocka_unit_test(c_of_more),
+		cmocka_unit_test(latex), cmocka_unit_test(c_refuses), cmocka_unit_test(c_of_the_language),
+			cmocka_unit_test(c_of_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

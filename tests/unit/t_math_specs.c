@@ -56,7 +56,8 @@ static struct math_tensor
 shaped(const char *name, enum dtype dtype, const char *shape)
 {
 	struct math_tensor t = { name, dtype, 0, { NULL } };
-	static const char *const letters[] = { "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R",
+	static const char *const letters[] = { "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M",
+		"N", "O", "P", "Q", "R",
 		"S", "T", "U", "V", "W", "X", "Y", "Z" };
 
 	for (; *shape; shape++)
@@ -147,7 +148,8 @@ expect(size_t k, double *expected, double tolerance)
 		double got = tensor_get(&f.got[k], i);
 
 		if (!(got == expected[i] || fabs(got - expected[i]) <= tolerance * (1 + fabs(expected[i]))))
-			fail_msg("%s[%lld] is %.17g, expected %.17g", f.got[k].name, (long long)i, got, expected[i]);
+			fail_msg("%s[%lld] is %.17g, expected %.17g", f.got[k].name, (long long)i, got,
+				expected[i]);
 	}
 	free(expected);
 }
@@ -203,7 +205,8 @@ softmax(void **state)
 static void
 matmul(void **state)
 {
-	static const int sizes[][3] = { { 3, 300, 17 }, { 300, 3, 17 }, { 2, 2, 600 }, { 1, 1, 1 }, { 40, 40, 0 } };
+	static const int sizes[][3] = { { 3, 300, 17 }, { 300, 3, 17 }, { 2, 2, 600 }, { 1, 1, 1 }, { 40, 40,
+		0 } };
 
 	(void)state;
 	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
@@ -230,7 +233,8 @@ matmul(void **state)
 static void
 convolution(void **state)
 {
-	enum { N = 2, C = 3, H = 9, W = 300, K = 4, R = 3, S = 2, P = 1, HO = (H + 2 * P - R) / S + 1, WO = (W + 2 * P - R) / S + 1 };
+	enum { N = 2, C = 3, H = 9, W = 300, K = 4, R = 3, S = 2, P = 1, HO = (H + 2 * P - R) / S + 1, WO = (W
+		+ 2 * P - R) / S + 1 };
 	double *y = room(N * K * HO * WO);
 
 	(void)state;
@@ -260,7 +264,9 @@ convolution(void **state)
 								int h = p * S + r - P, w = q * S + s - P;
 
 								if (h >= 0 && h < H && w >= 0 && w < W)
-									sum += f.in[0][((n * C + c) * H + h) * W + w] * f.in[1][((k * C + c) * R + r) * R + s];
+									sum += f.in[0][((n * C + c) * H + h) * W
+										+ w] * f.in[1][((k * C + c) * R
+										+ r) * R + s];
 							}
 					y[((n * K + k) * HO + p) * WO + q] = f.in[2][k] + sum;
 				}
@@ -306,7 +312,8 @@ cumulative_sum(void **state)
 {
 	static const char *const texts[] = {
 		"y[i,j] = y[i,j-1; 0] + x[i,j]", "y[i,j] = (y[i,j-1] if j > 0 else 0) + x[i,j]",
-		"y[i,j] = sum(x[i,k] for k if k <= j)", "y[i,j] = z[i,D-1-j]\nz[i,j in D] = z[i,j+1; 0] + x[i,D-1-j]",
+		"y[i,j] = sum(x[i,k] for k if k <= j)",
+			"y[i,j] = z[i,D-1-j]\nz[i,j in D] = z[i,j+1; 0] + x[i,D-1-j]",
 	};
 	enum { N = 3, D = 600 };
 
@@ -417,7 +424,8 @@ top_k(void **state)
 	axis("D", D);
 	axis("K", K);
 	/* few values, so that ties abound */
-	input("x", DTYPE_INT32, "ND", (struct generate_domain){ .distribution = GENERATE_INTEGERS, .low_integer = 0, .high_integer = 9 });
+	input("x", DTYPE_INT32, "ND", (struct generate_domain){ .distribution = GENERATE_INTEGERS,
+		.low_integer = 0, .high_integer = 9 });
 	output("y", DTYPE_INT32, "NK");
 	output("at", DTYPE_INT64, "NK");
 	evaluate("rank[i,j] = sum(1 for k if x[i,k] > x[i,j] or x[i,k] == x[i,j] and k < j)\n"
@@ -453,7 +461,8 @@ histogram_and_gather(void **state)
 	axis("N", N);
 	axis("V", V);
 	axis("D", D);
-	input("id", DTYPE_INT64, "N", (struct generate_domain){ .distribution = GENERATE_INTEGERS, .low_integer = 0, .high_integer = V });
+	input("id", DTYPE_INT64, "N", (struct generate_domain){ .distribution = GENERATE_INTEGERS,
+		.low_integer = 0, .high_integer = V });
 	input("w", DTYPE_FLOAT32, "VD", normal);
 	input("b", DTYPE_BOOL, "N", (struct generate_domain){ .distribution = GENERATE_BERNOULLI, .p = 0.3 });
 	output("h", DTYPE_INT32, "V");
@@ -484,7 +493,8 @@ recurrent_network(void **state)
 	axis("T", T);
 	axis("D", D);
 	input("x", DTYPE_FLOAT32, "TD", normal);
-	input("u", DTYPE_FLOAT32, "DD", (struct generate_domain){ .distribution = GENERATE_NORMAL, .scale = 0.2 });
+	input("u", DTYPE_FLOAT32, "DD", (struct generate_domain){ .distribution = GENERATE_NORMAL,
+		.scale = 0.2 });
 	output("h", DTYPE_FLOAT32, "TD");
 	evaluate("z[t,j] = sigmoid(x[t,j] + sum(u[j,k] * h[t-1,k; 0] for k))\nc[t,j] = z[t,j] * c[t-1,j; 0] + x[t,j]\n"
 		"h[t,j] = tanh(c[t,j])");
@@ -515,7 +525,8 @@ losses(void **state)
 	axis("N", N);
 	axis("C", C);
 	input("x", DTYPE_FLOAT32, "NC", normal);
-	input("id", DTYPE_INT64, "N", (struct generate_domain){ .distribution = GENERATE_INTEGERS, .low_integer = 0, .high_integer = C });
+	input("id", DTYPE_INT64, "N", (struct generate_domain){ .distribution = GENERATE_INTEGERS,
+		.low_integer = 0, .high_integer = C });
 	output("loss", DTYPE_FLOAT32, "");
 	output("arg", DTYPE_INT64, "N");
 	evaluate("m[i] = max(x[i,j] for j)\nlse[i] = m[i] + log(sum(exp(x[i,j] - m[i]) for j))\n"
@@ -574,9 +585,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(softmax), cmocka_unit_test(matmul), cmocka_unit_test(convolution), cmocka_unit_test(layer_norm),
-		cmocka_unit_test(cumulative_sum), cmocka_unit_test(attention), cmocka_unit_test(pooling), cmocka_unit_test(top_k),
-		cmocka_unit_test(histogram_and_gather), cmocka_unit_test(recurrent_network), cmocka_unit_test(losses),
+		cmocka_unit_test(softmax), cmocka_unit_test(matmul), cmocka_unit_test(convolution),
+			cmocka_unit_test(layer_norm),
+		cmocka_unit_test(cumulative_sum), cmocka_unit_test(attention), cmocka_unit_test(pooling),
+			cmocka_unit_test(top_k),
+		cmocka_unit_test(histogram_and_gather), cmocka_unit_test(recurrent_network),
+			cmocka_unit_test(losses),
 		cmocka_unit_test(rows),
 	};
 

@@ -87,7 +87,8 @@ static void
 figures(void **state)
 {
 	static const int64_t shape[] = { 2, 3 };
-	static const double got_values[] = { 1, 2.5, 0, -4, NAN, 6 }, expected_values[] = { 1, 2, 0.125, -4, 5, 7 };
+	static const double got_values[] = { 1, 2.5, 0, -4, NAN, 6 }, expected_values[] = { 1, 2, 0.125, -4, 5,
+		7 };
 	struct tensor got, expected;
 	struct compare_result r;
 
@@ -108,11 +109,13 @@ figures(void **state)
 	/* elements in any order: the first mismatch is the smallest number */
 	static const int64_t some[] = { 5, 4, 0 };
 	static const double some_expected[] = { 7, 5, 1 };
-	assert_int_equal(compare_elements(&got, some, 3, some_expected, NULL, (struct tolerance){ 0, 0.2 }, &r, NULL), 0);
+	assert_int_equal(compare_elements(&got, some, 3, some_expected, NULL, (struct tolerance){ 0, 0.2 }, &r,
+		NULL), 0);
 	assert_int_equal(r.mismatched, 2);
 	assert_int_equal(r.first_mismatch, 4);
 	static const int64_t outside[] = { 6 };
-	assert_int_equal(compare_elements(&got, outside, 1, some_expected, NULL, (struct tolerance){ 0, 0 }, &r, NULL), -1);
+	assert_int_equal(compare_elements(&got, outside, 1, some_expected, NULL, (struct tolerance){ 0, 0 }, &r,
+		NULL), -1);
 	expected.shape[0] = 3;
 	expected.shape[1] = 2;
 	struct buf err = BUF_INIT;
@@ -194,7 +197,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(floats), cmocka_unit_test(special_values), cmocka_unit_test(overflow_of_the_dtype),
+		cmocka_unit_test(floats), cmocka_unit_test(special_values),
+			cmocka_unit_test(overflow_of_the_dtype),
 		cmocka_unit_test(figures), cmocka_unit_test(exact), cmocka_unit_test(widening),
 	};
 

@@ -103,9 +103,11 @@ integers(void **state)
 	} cases[] = {
 		{ DTYPE_INT32, 0.5, 0 }, { DTYPE_INT32, 1.5, 2 }, { DTYPE_INT32, -2.5, -2 },
 		{ DTYPE_INT32, 3e9, INT32_MAX }, { DTYPE_INT32, -3e9, INT32_MIN }, { DTYPE_INT32, NAN, 0 },
-		{ DTYPE_INT64, 0x1p63, INT64_MAX }, { DTYPE_INT64, -0x1p63, INT64_MIN }, { DTYPE_INT64, INFINITY, INT64_MAX },
+		{ DTYPE_INT64, 0x1p63, INT64_MAX }, { DTYPE_INT64, -0x1p63, INT64_MIN }, { DTYPE_INT64,
+			INFINITY, INT64_MAX },
 		{ DTYPE_INT64, 0x1p62, (int64_t)1 << 62 }, { DTYPE_UINT8, 255.5, 255 }, { DTYPE_UINT8, -1, 0 },
-		{ DTYPE_UINT8, 254.5, 254 }, { DTYPE_BOOL, 0, 0 }, { DTYPE_BOOL, -0.25, 1 }, { DTYPE_BOOL, NAN, 1 },
+		{ DTYPE_UINT8, 254.5, 254 }, { DTYPE_BOOL, 0, 0 }, { DTYPE_BOOL, -0.25, 1 }, { DTYPE_BOOL, NAN,
+			1 },
 	};
 
 	(void)state;

@@ -52,7 +52,8 @@ normal(void **state)
 	struct tensor t;
 
 	(void)state;
-	fill(&t, DTYPE_FLOAT64, 1, shape, (struct generate_domain){ .distribution = GENERATE_NORMAL, .mean = 3, .scale = 2 });
+	fill(&t, DTYPE_FLOAT64, 1, shape, (struct generate_domain){ .distribution = GENERATE_NORMAL, .mean = 3,
+		.scale = 2 });
 	for (int64_t i = 0; i < shape[0]; i++) {
 		double z = (tensor_get(&t, i) - 3) / 2;
 
@@ -77,7 +78,8 @@ ranges(void **state)
 	struct tensor t;
 
 	(void)state;
-	fill(&t, DTYPE_FLOAT32, 1, shape, (struct generate_domain){ .distribution = GENERATE_UNIFORM, .low = -1, .high = 3 });
+	fill(&t, DTYPE_FLOAT32, 1, shape, (struct generate_domain){ .distribution = GENERATE_UNIFORM, .low = -1,
+		.high = 3 });
 	for (int64_t i = 0; i < shape[0]; i++) {
 		double x = tensor_get(&t, i);
 
@@ -87,7 +89,8 @@ ranges(void **state)
 	}
 	assert_true(low < -0.999 && high > 2.999);
 	tensor_release(&t);
-	fill(&t, DTYPE_INT32, 1, shape, (struct generate_domain){ .distribution = GENERATE_INTEGERS, .low_integer = -3,
+	fill(&t, DTYPE_INT32, 1, shape, (struct generate_domain){ .distribution = GENERATE_INTEGERS,
+		.low_integer = -3,
 		.high_integer = 4 });
 	for (int64_t i = 0; i < shape[0]; i++) {
 		int64_t x = tensor_get_integer(&t, i);
@@ -110,7 +113,8 @@ ranges(void **state)
 		negative += tensor_get_integer(&t, i) < 0;
 	assert_true(abs(negative - 50000) < 800);
 	tensor_release(&t);
-	fill(&t, DTYPE_BFLOAT16, 1, shape, (struct generate_domain){ .distribution = GENERATE_CONSTANT, .value = 0.5 });
+	fill(&t, DTYPE_BFLOAT16, 1, shape, (struct generate_domain){ .distribution = GENERATE_CONSTANT,
+		.value = 0.5 });
 	assert_true(tensor_get(&t, 99999) == 0.5);
 	tensor_release(&t);
 }
@@ -140,7 +144,8 @@ rows(void **state)
 			assert_memory_not_equal(t.data, (char *)t.data + 4000, 4000);
 		tensor_release(&t);
 
-		fill(&t, DTYPE_FLOAT64, 2, shape, (struct generate_domain){ .distribution = GENERATE_SORTED, .low = -5, .high = 5 });
+		fill(&t, DTYPE_FLOAT64, 2, shape, (struct generate_domain){ .distribution = GENERATE_SORTED,
+			.low = -5, .high = 5 });
 		for (int64_t i = 0; i < 3 * n; i++) {
 			assert_true(tensor_get(&t, i) >= -5 && tensor_get(&t, i) <= 5);
 			assert_true(i % n == 0 || tensor_get(&t, i) >= tensor_get(&t, i - 1));
@@ -155,7 +160,8 @@ rows(void **state)
 		}
 		tensor_release(&t);
 
-		fill(&t, DTYPE_FLOAT64, 2, shape, (struct generate_domain){ .distribution = GENERATE_PROBABILITY });
+		fill(&t, DTYPE_FLOAT64, 2, shape,
+			(struct generate_domain){ .distribution = GENERATE_PROBABILITY });
 		for (int64_t r = 0; r < 3; r++) {
 			double sum = 0;
 
@@ -227,7 +233,8 @@ golden(void **state)
 		{ .distribution = GENERATE_BERNOULLI, .p = 0.5 },
 		{ .distribution = GENERATE_CONSTANT, .value = 3 },
 	};
-	static const enum dtype dtypes[] = { DTYPE_FLOAT32, DTYPE_FLOAT16, DTYPE_INT32, DTYPE_INT32, DTYPE_FLOAT64,
+	static const enum dtype dtypes[] = { DTYPE_FLOAT32, DTYPE_FLOAT16, DTYPE_INT32, DTYPE_INT32,
+		DTYPE_FLOAT64,
 		DTYPE_FLOAT32, DTYPE_BOOL, DTYPE_BFLOAT16 };
 	struct sha256_state *hash = sha256_start();
 	unsigned char digest[SHA256_BYTES];
@@ -299,7 +306,8 @@ refused(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		buf_reset(&err);
-		assert_int_equal(generate_check(&cases[i].domain, cases[i].dtype, cases[i].rank, shape, &err), -1);
+		assert_int_equal(generate_check(&cases[i].domain, cases[i].dtype, cases[i].rank, shape, &err),
+			-1);
 		assert_true(err.len > 10);
 	}
 	for (int d = 0; d < GENERATE_COUNT; d++) {
@@ -322,8 +330,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(philox), cmocka_unit_test(normal), cmocka_unit_test(ranges), cmocka_unit_test(rows),
-		cmocka_unit_test(permutations_mix), cmocka_unit_test(elements_stand_alone), cmocka_unit_test(golden),
+		cmocka_unit_test(philox), cmocka_unit_test(normal), cmocka_unit_test(ranges),
+			cmocka_unit_test(rows),
+		cmocka_unit_test(permutations_mix), cmocka_unit_test(elements_stand_alone),
+			cmocka_unit_test(golden),
 		cmocka_unit_test(keys), cmocka_unit_test(refused),
 	};
 

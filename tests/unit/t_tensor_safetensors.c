@@ -192,7 +192,8 @@ refuses_damage(void **state)
 static void
 sizes(void **state)
 {
-	static const int64_t big[] = { (int64_t)1 << 36, 2 }, empty[] = { INT64_MAX, 0, INT64_MAX }, most[] = { (int64_t)1 << 33 };
+	static const int64_t big[] = { (int64_t)1 << 36, 2 }, empty[] = { INT64_MAX, 0, INT64_MAX },
+		most[] = { (int64_t)1 << 33 };
 	struct buf err = BUF_INIT;
 	struct tensor t;
 	int64_t elements;
