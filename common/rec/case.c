@@ -60,7 +60,8 @@ plain_run(const unsigned char *text, size_t length)
 		 * Borrows can only raise false alarms above a true one, so the lowest alarm is true. */
 		special = (((quote - ones) | (slash - ones) | (word - ones * 0x20)) | word) & tops;
 		if (special)
-			return i + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? (size_t)__builtin_ctzll(special) / 8 : 0);
+			return i + (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
+				(size_t)__builtin_ctzll(special) / 8 : 0);
 	}
 	return i;
 }
@@ -139,7 +140,8 @@ skip_string(struct scanner *s, bool *escaped)
 			continue;
 		}
 		if (c < 0x20)
-			return refuse(s, c ? "a control character inside a string" : "a NUL byte inside a string");
+			return refuse(s, c ? "a control character inside a string" :
+				"a NUL byte inside a string");
 		count = utf8_length(s->text + s->at, s->length - s->at);
 		if (!count)
 			return refuse(s, "invalid UTF-8");
@@ -254,7 +256,8 @@ skip_value(struct scanner *s)
 			depth--;
 		}
 		if (c != ',')
-			return refuse(s, c < 0 ? "the text ends in the middle" : "a comma or closing bracket was expected");
+			return refuse(s, c < 0 ? "the text ends in the middle" :
+				"a comma or closing bracket was expected");
 		s->at++;
 		if (closing[depth - 1] == '}' && skip_key(s) < 0)
 			return -1;
@@ -284,7 +287,8 @@ scan_section(struct scanner *s, struct rec_case *c)
 		return refuse(s, "a section's name is written with escapes");
 	for (int i = 0; i < n; i++)
 		if (same_key(c, i, c->line + start, length))
-			return buf_err(s->err, "byte %zu: section \"%.*s\" stands twice", start, (int)(length > 80 ? 80 : length),
+			return buf_err(s->err, "byte %zu: section \"%.*s\" stands twice", start,
+				(int)(length > 80 ? 80 : length),
 				c->line + start);
 	if (n == REC_MAX_SECTIONS)
 		return refuse(s, "more than 32 sections");
@@ -323,7 +327,8 @@ scan_object(struct scanner *s, struct rec_case *c)
 			skip_blanks(s);
 			next = peek(s);
 			if (next != ',' && next != '}')
-				return refuse(s, next < 0 ? "the text ends in the middle" : "a comma or closing bracket was expected");
+				return refuse(s, next < 0 ? "the text ends in the middle" :
+					"a comma or closing bracket was expected");
 			s->at++;
 			if (next == '}')
 				break;
@@ -342,7 +347,8 @@ check_version(const struct rec_case *c, struct buf *err)
 	if (!raw)
 		return buf_err(err, "schema_version is missing");
 	if (length < 5 || memcmp(raw, "\"1.", 3) || raw[3] < '0' || raw[3] > '9')
-		return buf_err(err, "schema_version is %.*s, and this toolkit reads 1.x", (int)(length > 40 ? 40 : length), raw);
+		return buf_err(err, "schema_version is %.*s, and this toolkit reads 1.x", (int)(length > 40 ?
+			40 : length), raw);
 	return 0;
 }
 
@@ -454,7 +460,8 @@ find_name(int count, const char *const *names, const struct rec_case *c, int sec
 }
 
 static void
-add_new_sections(const struct rec_case *c, int count, const char *const *names, json_t *const *values, struct buf *out)
+add_new_sections(const struct rec_case *c, int count, const char *const *names, json_t *const *values,
+	struct buf *out)
 {
 	bool comma = c->sections > 0;
 
@@ -500,7 +507,8 @@ rec_case_splice(const struct rec_case *c, int count, const char *const *names, j
 		size_t bytes = out->len - start;
 
 		out->len = start;
-		return buf_err(err, "the case would grow to %zu bytes, and %d are allowed", bytes, REC_CASE_MAX_BYTES);
+		return buf_err(err, "the case would grow to %zu bytes, and %d are allowed", bytes,
+			REC_CASE_MAX_BYTES);
 	}
 	return 0;
 }

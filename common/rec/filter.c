@@ -20,16 +20,21 @@ enum { RAW_MAX_BYTES = 4096, MAX_CODES = 64, MAX_SHARDS = 1 << 16, JOBS_PER_THRE
 struct filter_args filter_args = { .output = "-", .seed = 1, .threads = 1 };
 
 const struct opt filter_options[] = {
-	{ 'o', "output", OPT_STRING, &filter_args.output, "FILE", "write cases to FILE, whole or not at all", 0, 0 },
-	{ 0, "rejects", OPT_STRING, &filter_args.rejects, "FILE", "write refused records to FILE, each with its reason",
+	{ 'o', "output", OPT_STRING, &filter_args.output, "FILE", "write cases to FILE, whole or not at all",
+		0, 0 },
+	{ 0, "rejects", OPT_STRING, &filter_args.rejects, "FILE",
+	"write refused records to FILE, each with its reason",
 		0, 0 },
 	{ 0, "stats", OPT_STRING, &filter_args.stats, "FILE", "write counts as JSON to FILE", 0, 0 },
 	{ 0, "max-rejects", OPT_STRING, &filter_args.max_rejects, "N|P%",
 		"exit with 65 when more than N records, or P percent, are refused", 0, 0 },
-	{ 0, "seed", OPT_U64, &filter_args.seed, "N", "start of every random choice; 1 when not given", 0, INT64_MAX },
-	{ 0, "threads", OPT_U64, &filter_args.threads, "N", "work on N cases at a time; the output does not depend on it",
+	{ 0, "seed", OPT_U64, &filter_args.seed, "N", "start of every random choice; 1 when not given", 0,
+	INT64_MAX },
+	{ 0, "threads", OPT_U64, &filter_args.threads, "N",
+	"work on N cases at a time; the output does not depend on it",
 		1, 1024 },
-	{ 0, "shard", OPT_STRING, &filter_args.shard, "I/N", "keep only the cases whose task id falls in shard I of N",
+	{ 0, "shard", OPT_STRING, &filter_args.shard, "I/N",
+	"keep only the cases whose task id falls in shard I of N",
 		0, 0 },
 	{ .name = NULL }
 };
@@ -128,7 +133,8 @@ refuse(struct run *r, const char *file, uint64_t line, const char *code, const c
 	buf_elide(&kept, RAW_MAX_BYTES);
 	reject = json_pack("{s:o, s:I, s:s, s:s, s:o, s:o}", "file", rec_json_text(file, strlen(file)),
 		"line", (json_int_t)line, "stage", r->filter->stage, "code", code,
-		"message", rec_json_text(message, strlen(message)), "raw", rec_json_text(buf_str(&kept), kept.len));
+		"message", rec_json_text(message, strlen(message)), "raw", rec_json_text(buf_str(&kept),
+		kept.len));
 	rec_json_dump(reject, &text);
 	buf_addc(&text, '\n');
 	io_write(r->rejects, text.data, text.len);
@@ -178,7 +184,8 @@ filter_drop(struct filter_sink *sink, const char *code)
 }
 
 void
-filter_refuse(struct filter_sink *sink, const char *code, const char *message, const char *raw, size_t raw_length)
+filter_refuse(struct filter_sink *sink, const char *code, const char *message, const char *raw,
+	size_t raw_length)
 {
 	sink->run->held--;
 	refuse(sink->run, "(whole set)", 0, code, message, raw, raw_length);
@@ -341,14 +348,16 @@ read_file(struct run *r, const char *path, uint64_t threads)
 	while (!r->retry && !io_failed(r->out)) {
 		struct job *job = free_job(r);
 
-		if (r->retry || (got = io_read_line(in, &job->line, REC_CASE_MAX_BYTES, &err)) == IO_EOF || got == IO_ERROR)
+		if (r->retry || (got = io_read_line(in, &job->line, REC_CASE_MAX_BYTES, &err)) == IO_EOF ||
+			got == IO_ERROR)
 			break;
 		r->in++;
 		r->bytes_in += job->line.len + 1;
 		job->file = strcmp(path, "-") ? path : "standard input";
 		job->line_number = io_line_number(in);
 		if (got == IO_TOO_LONG)
-			refuse_unread(job, "line_too_long", "the line has more than 16 MiB; only its head is kept");
+			refuse_unread(job, "line_too_long",
+				"the line has more than 16 MiB; only its head is kept");
 		else if (got == IO_TRUNCATED)
 			refuse_unread(job, "truncated", "the last line has no newline: the file was cut");
 		else
@@ -456,7 +465,8 @@ parse_shard(struct run *r)
 	if (!text)
 		return;
 	index = xstrndup(text, slash ? (size_t)(slash - text) : 0);
-	bad = !slash || num_u64(slash + 1, 1, MAX_SHARDS, &r->shards) < 0 || num_u64(index, 0, r->shards - 1, &r->shard) < 0;
+	bad = !slash || num_u64(slash + 1, 1, MAX_SHARDS, &r->shards) < 0 || num_u64(index, 0, r->shards - 1,
+		&r->shard) < 0;
 	free(index);
 	if (bad)
 		die(EX_USAGE, "--shard %s: I/N with I from 0 to N-1 was expected", text);
@@ -513,11 +523,14 @@ write_stats(const struct run *r, double seconds)
 
 	if (!filter_args.stats)
 		return 0;
-	stats = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:s, s:o}", "stage", r->filter->stage,
+	stats = json_pack("{s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:f, s:I, s:I, s:s, s:o}", "stage",
+		r->filter->stage,
 		"in", (json_int_t)r->in, "out", (json_int_t)r->written, "dropped", tally_object(&r->dropped),
 		"rejected", tally_object(&r->rejected), "counters", counter_object(r->filter->counters),
-		"threads", (json_int_t)(filter_args.threads ? filter_args.threads : 1), "seconds", rec_json_round3(seconds),
-		"bytes_in", (json_int_t)r->bytes_in, "bytes_out", (json_int_t)r->bytes_out, "version", opt_version,
+		"threads", (json_int_t)(filter_args.threads ? filter_args.threads : 1), "seconds",
+		rec_json_round3(seconds),
+		"bytes_in", (json_int_t)r->bytes_in, "bytes_out", (json_int_t)r->bytes_out, "version",
+		opt_version,
 		"command", rec_json_text(footer_command(), strlen(footer_command())));
 	rec_json_dump(stats, &text);
 	buf_addc(&text, '\n');
@@ -563,12 +576,14 @@ static int
 judge_counts(const struct run *r)
 {
 	if (r->held || r->in != r->written + r->dropped.total + r->rejected.total) {
-		warn("counts do not add up: %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " dropped, %" PRIu64 " refused, %" PRIu64
+		warn("counts do not add up: %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " dropped, "
+			"%" PRIu64 " refused, %" PRIu64
 			" held", r->in, r->written, r->dropped.total, r->rejected.total, r->held);
 		return EX_SOFTWARE;
 	}
 	if (too_many_rejects(r)) {
-		warn("%" PRIu64 " of %" PRIu64 " records were refused, more than --max-rejects allows", r->rejected.total, r->in);
+		warn("%" PRIu64 " of %" PRIu64 " records were refused, more than --max-rejects allows",
+			r->rejected.total, r->in);
 		return EX_DATAERR;
 	}
 	return 0;
@@ -632,7 +647,8 @@ filter_run(const struct filter *filter, int argc, char **argv)
 	status = close_output(r.rejects, status, 1);
 	stats_status = write_stats(&r, now_seconds() - start);
 	status = status ? status : stats_status;
-	note("%s: %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " dropped, %" PRIu64 " refused", filter->stage, r.in,
+	note("%s: %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " dropped, %" PRIu64 " refused", filter->stage,
+		r.in,
 		r.written, r.dropped.total, r.rejected.total);
 	footer_print();
 	return status;

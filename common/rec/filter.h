@@ -60,11 +60,13 @@ struct filter {
 /* For finish(): writes lines, drops and rejects of held records, which are counted as usual. */
 void filter_emit(struct filter_sink *sink, const char *line, size_t length);
 void filter_drop(struct filter_sink *sink, const char *code);
-void filter_refuse(struct filter_sink *sink, const char *code, const char *message, const char *raw, size_t raw_length);
+void filter_refuse(struct filter_sink *sink, const char *code, const char *message, const char *raw,
+	size_t raw_length);
 /* For finish() of a program that takes_records: one more record is read and held; and a refusal that says where
  * the record stood (line 0: the whole file or folder). */
 void filter_take(struct filter_sink *sink, size_t bytes);
-void filter_refuse_at(struct filter_sink *sink, const char *file, uint64_t line, const struct filter_reason *reason,
+void filter_refuse_at(struct filter_sink *sink, const char *file, uint64_t line,
+	const struct filter_reason *reason,
 	const char *raw, size_t raw_length);
 
 /* Whether the run will end with 65: for a finish() that writes more than the output. */

@@ -9,13 +9,15 @@
 #include "rec/table.h"
 
 static const char *const kind_names[] = {
-	[KIND_STRING] = "string", [KIND_INTEGER] = "integer", [KIND_NUMBER] = "number", [KIND_BOOLEAN] = "boolean",
+	[KIND_STRING] = "string", [KIND_INTEGER] = "integer", [KIND_NUMBER] = "number",
+		[KIND_BOOLEAN] = "boolean",
 	[KIND_RECORD] = "object", [KIND_MAP] = "object", [KIND_INTEGER_MAP] = "object",
 };
 
 static const char *const json_names[] = {
 	[JSON_OBJECT] = "an object", [JSON_ARRAY] = "an array", [JSON_STRING] = "a string",
-	[JSON_INTEGER] = "an integer", [JSON_REAL] = "a real number", [JSON_TRUE] = "true", [JSON_FALSE] = "false",
+	[JSON_INTEGER] = "an integer", [JSON_REAL] = "a real number", [JSON_TRUE] = "true",
+	[JSON_FALSE] = "false",
 	[JSON_NULL] = "null",
 };
 
@@ -32,7 +34,8 @@ is_name(const char *text)
 	size_t length = strlen(text);
 
 	return length > 0 && length <= 64 && strspn(text, letters) > 0 &&
-		strspn(text + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == length - 1;
+		strspn(text + 1,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789") == length - 1;
 }
 
 static bool
@@ -40,7 +43,8 @@ is_version(const char *text)
 {
 	size_t length = strlen(text);
 
-	return length >= 3 && length <= 8 && !memcmp(text, "1.", 2) && strspn(text + 2, "0123456789") == length - 2;
+	return length >= 3 && length <= 8 && !memcmp(text, "1.", 2) && strspn(text + 2,
+		"0123456789") == length - 2;
 }
 
 /* 2026-01-31T23:59:59Z, the one form in which we write times. */
@@ -77,9 +81,11 @@ static const struct form_text {
 	[FORM_ANY] = { NULL, NULL },
 	[FORM_ID] = { "^[0-9a-f]{32}$", "32 lower-case hexadecimal digits" },
 	[FORM_SHA256] = { "^[0-9a-f]{64}$", "64 lower-case hexadecimal digits" },
-	[FORM_NAME] = { "^[A-Za-z_][A-Za-z0-9_]{0,63}$", "a name of at most 64 letters, digits and underscores" },
+	[FORM_NAME] = { "^[A-Za-z_][A-Za-z0-9_]{0,63}$",
+	"a name of at most 64 letters, digits and underscores" },
 	[FORM_VERSION] = { "^1\\.[0-9]{1,6}$", "a version 1.x" },
-	[FORM_TIME] = { "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "a time as 2026-01-31T23:59:59Z" },
+	[FORM_TIME] = { "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+	"a time as 2026-01-31T23:59:59Z" },
 };
 
 static const struct record *
@@ -111,7 +117,8 @@ check_string(const struct field *f, const json_t *value, const struct buf *path,
 	if ((f->flags & NONEMPTY) && !*text)
 		return buf_err(err, "%s: must not be empty", buf_str(path));
 	if (!fits_form(f->form, text))
-		return buf_err(err, "%s: must be %s, and is \"%.80s\"", buf_str(path), forms[f->form].words, text);
+		return buf_err(err, "%s: must be %s, and is \"%.80s\"", buf_str(path), forms[f->form].words,
+			text);
 	if (!f->choices)
 		return 0;
 	for (const char *const *choice = f->choices; *choice; choice++)
@@ -131,7 +138,8 @@ check_integer(const struct field *f, const json_t *value, const struct buf *path
 	if (!json_is_integer(value))
 		return wrong_type("an integer", value, path, err);
 	if ((f->flags & (POSITIVE | NOT_NEGATIVE)) && number < least)
-		return buf_err(err, "%s: %lld is less than %lld", buf_str(path), (long long)number, (long long)least);
+		return buf_err(err, "%s: %lld is less than %lld", buf_str(path), (long long)number,
+			(long long)least);
 	/* Beyond 2^53 most readers of JSON would change the number silently. */
 	if (number > MAX_INTEGER || number < -MAX_INTEGER)
 		return buf_err(err, "%s: %lld is beyond 2^53", buf_str(path), (long long)number);
@@ -182,7 +190,8 @@ check_one(const struct field *f, const json_t *value, struct buf *path, struct b
 		return check_record(find_record(f->record), value, path, err);
 	case KIND_MAP: return json_is_object(value) ? 0 : wrong_type("an object", value, path, err);
 	case KIND_INTEGER_MAP:
-		return json_is_object(value) ? check_integer_map(f, value, path, err) : wrong_type("an object", value, path, err);
+		return json_is_object(value) ? check_integer_map(f, value, path, err) :
+		wrong_type("an object", value, path, err);
 	case KIND_ANYTHING: return 0;
 	}
 	return 0;
@@ -277,7 +286,8 @@ type_name(const struct field *f)
 {
 	const char *name = kind_names[f->kind];
 
-	return (f->flags & NULLABLE) && !(f->flags & ARRAY) ? json_pack("[ss]", name, "null") : json_string(name);
+	return (f->flags & NULLABLE) && !(f->flags & ARRAY) ? json_pack("[ss]", name, "null") :
+		json_string(name);
 }
 
 static void
@@ -322,7 +332,8 @@ one_schema(const struct field *f)
 	case KIND_ANYTHING:
 		break;
 	case KIND_NUMBER_OR_TEXT:
-		json_object_set_new(schema, "type", f->flags & NULLABLE ? json_pack("[sss]", "number", "string", "null") :
+		json_object_set_new(schema, "type", f->flags & NULLABLE ? json_pack("[sss]", "number",
+		"string", "null") :
 			json_pack("[ss]", "number", "string"));
 		break;
 	case KIND_RECORD: {
@@ -436,7 +447,8 @@ static int
 write_columns(const struct record *r, int indent, struct buf *out)
 {
 	static const char *const dtypes[] = {
-		[KIND_STRING] = "string", [KIND_INTEGER] = "int64", [KIND_NUMBER] = "float64", [KIND_BOOLEAN] = "bool",
+		[KIND_STRING] = "string", [KIND_INTEGER] = "int64", [KIND_NUMBER] = "float64",
+			[KIND_BOOLEAN] = "bool",
 	};
 
 	for (const struct field *f = r->fields; f->name; f++) {

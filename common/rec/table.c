@@ -259,7 +259,8 @@ static const struct field search[] = {
 	{ "method", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "node", KIND_INTEGER, .flags = NULLABLE },
 	{ "visits", KIND_INTEGER, .flags = NULLABLE },
-	{ "value", KIND_NUMBER, .flags = NULLABLE, .about = "mean reward of the correct nodes from this one down" },
+	{ "value", KIND_NUMBER, .flags = NULLABLE,
+	.about = "mean reward of the correct nodes from this one down" },
 	{ "best_subtree_value", KIND_NUMBER, .flags = NULLABLE },
 	{ "reward", KIND_NUMBER, .flags = NULLABLE, .about = "log of baseline cost over own cost" },
 	{ "width", KIND_INTEGER, .flags = NULLABLE },
@@ -474,7 +475,8 @@ static const struct field row_arguments[] = {
 };
 static const struct field row_function[] = {
 	{ "name", KIND_STRING, .flags = REQUIRED | NONEMPTY },
-	{ "arguments", KIND_RECORD, .flags = REQUIRED, .about = "an object, not text", .record = "row_arguments" },
+	{ "arguments", KIND_RECORD, .flags = REQUIRED, .about = "an object, not text",
+	.record = "row_arguments" },
 	{ 0 }
 };
 static const struct field row_call[] = {
@@ -534,7 +536,8 @@ static const struct field row_search[] = {
 	{ "method", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "node", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "visits", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
-	{ "value", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "mean reward of the correct nodes from this one down" },
+	{ "value", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+	.about = "mean reward of the correct nodes from this one down" },
 	{ "best_subtree_value", KIND_NUMBER, .flags = REQUIRED | NULLABLE },
 	{ "reward", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "log of baseline cost over own cost" },
 	{ 0 }
@@ -566,9 +569,11 @@ static const struct field sft_trajectories_row[] = {
 	{ "cost_ratio", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
 		.about = "cost over that of the task's first passing solution" },
 	{ "exit_status", KIND_STRING, .flags = REQUIRED },
-	{ "search", KIND_RECORD, .flags = REQUIRED | NULLABLE, .about = "the leaf's node in the tree of an optimization",
+	{ "search", KIND_RECORD, .flags = REQUIRED | NULLABLE,
+	.about = "the leaf's node in the tree of an optimization",
 		.record = "row_search" },
-	{ "guidance", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "texts that were shown", .record = "guidance" },
+	{ "guidance", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "texts that were shown",
+	.record = "guidance" },
 	{ "origin", KIND_RECORD, .flags = REQUIRED, .record = "row_origin" },
 	{ "license", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ 0 }

@@ -246,7 +246,8 @@ store_journal(struct store *s, const char *event, const char *id, struct buf *er
 		done = write(s->journal_fd, line, (size_t)length);
 	while (done < 0 && errno == EINTR);
 	if (done != length)
-		return buf_err(err, "cannot write %s/journal: %s", s->directory, done < 0 ? strerror(errno) : "short write");
+		return buf_err(err, "cannot write %s/journal: %s", s->directory, done < 0 ? strerror(errno) :
+			"short write");
 	if (fsync(s->journal_fd) < 0)
 		return buf_err(err, "cannot sync %s/journal: %s", s->directory, strerror(errno));
 	return 0;

@@ -80,7 +80,8 @@ read_plain(void *state, void *bytes, size_t size, struct buf *err)
 		left = ZSTD_decompressStream(r->context, &out, &r->in);
 		if (ZSTD_isError(left))
 			return buf_err(err, "the zstd data is damaged: %s", ZSTD_getErrorName(left));
-		/* What is still inside the decoder comes out without more input; if nothing does, the end is missing. */
+		/* What is still inside the decoder comes out without more input; if nothing does, the end is
+		 * missing. */
 		if (!more && out.pos == 0)
 			return buf_err(err, "the zstd data ends in the middle of a frame: the file was cut");
 		if (r->in.pos > before || out.pos) {

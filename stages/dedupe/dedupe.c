@@ -129,7 +129,8 @@ original_of(const struct held *e, const char **code)
 	const struct {
 		const char *code, *key;
 	} ways[] = {
-		{ "duplicate_exact", e->id }, { "duplicate_exact", e->keys.exact }, { "duplicate_math", e->keys.math },
+		{ "duplicate_exact", e->id }, { "duplicate_exact", e->keys.exact }, { "duplicate_math",
+			e->keys.math },
 		{ "duplicate_reference", e->keys.reference }, { "duplicate_prompt", e->keys.prompt },
 	};
 
@@ -153,7 +154,8 @@ report_drop(struct io_out *out, const struct held *e, const struct held *kept, c
 	if (die_verbosity > 1)
 		note("%s: %s", code, message.data);
 	if (out) {
-		row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "stage", "dedupe", "code", code, "message", message.data,
+		row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "stage", "dedupe", "code", code,
+			"message", message.data,
 			"name", e->name, "id", e->id, "kept_name", kept->name, "kept_id", kept->id);
 		rec_json_dump(row, &text);
 		buf_addc(&text, '\n');
@@ -257,7 +259,8 @@ finish(void *context, struct filter_sink *sink, struct buf *err)
 }
 
 static const struct opt dedupe_options[] = {
-	{ 0, "dropped", OPT_STRING, &dropped_path, "FILE", "write what was dropped, and in favour of which task, to FILE", 0, 0 },
+	{ 0, "dropped", OPT_STRING, &dropped_path, "FILE",
+		"write what was dropped, and in favour of which task, to FILE", 0, 0 },
 	{ .name = NULL }
 };
 

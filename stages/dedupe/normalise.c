@@ -173,7 +173,8 @@ seed_names(struct names *n, const json_t *task, struct buf *out)
 	add_tensors(n, json_object_get(task, "outputs"), out);
 	add_axes(n, json_object_get(task, "axes"), out);
 	json_array_foreach(json_object_get(task, "scalars"), i, scalar)
-		buf_addf(out, "%s=%.17g\n", rec_json_string(scalar, "dtype", ""), rec_json_number(scalar, "value", 0));
+		buf_addf(out, "%s=%.17g\n", rec_json_string(scalar, "dtype", ""), rec_json_number(scalar,
+			"value", 0));
 	number_each(n, json_object_get(task, "inputs"));
 	number_each(n, json_object_get(task, "outputs"));
 	number_each(n, json_object_get(task, "scalars"));
@@ -202,7 +203,8 @@ normalise_prompt(const char *text, struct buf *out)
 		bool inside_number = *p == '.' && p > text && is_digit(p[-1]) && is_digit(p[1]);
 		char c = *p >= 'A' && *p <= 'Z' ? (char)(*p + 32) : *p;
 
-		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !(c & 0x80) && !strchr("+-*/^<>=%&", c) && !inside_number) {
+		if (!is_digit(c) && !(c >= 'a' && c <= 'z') && !(c & 0x80) && !strchr("+-*/^<>=%&", c) &&
+			!inside_number) {
 			blank = true;
 			continue;
 		}
@@ -216,10 +218,14 @@ normalise_prompt(const char *text, struct buf *out)
 /* ---- C: tokens with comments and blanks gone */
 
 static const char *const c_words[] = {
-	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float",
-	"for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed", "sizeof",
-	"static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool", "bool", "true",
-	"false", "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t",
+	"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
+		"extern", "float",
+	"for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+	"sizeof",
+	"static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "_Bool",
+	"bool", "true",
+	"false", "size_t", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t", "uint16_t", "uint32_t",
+	"uint64_t",
 	"include", "define", "ifdef", "ifndef", "endif", "undef", "pragma", NULL
 };
 
@@ -258,7 +264,8 @@ number_length(const char *p)
 {
 	size_t n = 1;
 
-	while (is_letter(p[n]) || is_digit(p[n]) || p[n] == '.' || ((p[n] == '+' || p[n] == '-') && strchr("eEpP", p[n - 1])))
+	while (is_letter(p[n]) || is_digit(p[n]) || p[n] == '.' || ((p[n] == '+' || p[n] == '-') &&
+		strchr("eEpP", p[n - 1])))
 		n++;
 	return n;
 }
@@ -472,7 +479,8 @@ shows_english_alone(const json_t *task)
 {
 	const json_t *forms = json_object_get(task, "forms");
 
-	return json_array_size(forms) == 1 && !strcmp(json_string_value(json_array_get(forms, 0)), "natural_language");
+	return json_array_size(forms) == 1 && !strcmp(json_string_value(json_array_get(forms, 0)),
+		"natural_language");
 }
 
 int

@@ -123,7 +123,8 @@ make_cells(size_t *count)
 		}
 		cells[n - 1].size++;
 	}
-	/* Square roots: a cell of a hundred tasks shall weigh more than one of a single task, not a hundredfold. */
+	/* Square roots: a cell of a hundred tasks shall weigh more than one of a single task, not a
+	 * hundredfold. */
 	for (size_t i = 0; i < n; i++)
 		cells[i].weight = sqrt((double)cells[i].size);
 	*count = n;
@@ -278,14 +279,17 @@ finish(void *context, struct filter_sink *sink, struct buf *err)
 		place(sink, candidates[i], reserve);
 	if (reserve && io_commit(reserve, err) < 0)
 		die(EX_IOERR, "%s", buf_str(err));
-	note("%llu of %llu cells filled; entropy %.2f bits (%.2f with all tasks)", (unsigned long long)cells_filled,
-		(unsigned long long)cells_in, (double)entropy_millibits / 1000, (double)entropy_in_millibits / 1000);
+	note("%llu of %llu cells filled; entropy %.2f bits (%.2f with all tasks)",
+		(unsigned long long)cells_filled,
+		(unsigned long long)cells_in, (double)entropy_millibits / 1000,
+		(double)entropy_in_millibits / 1000);
 	return FILTER_PASS;
 }
 
 static const struct opt diversify_options[] = {
 	{ 'n', "count", OPT_U64, &wanted, "N", "select N tasks; all when not given", 0, INT64_MAX },
-	{ 0, "reserve", OPT_STRING, &reserve_path, "FILE", "write the others to FILE, in the order in which they would come next",
+	{ 0, "reserve", OPT_STRING, &reserve_path, "FILE",
+	"write the others to FILE, in the order in which they would come next",
 		0, 0 },
 	{ .name = NULL }
 };
@@ -299,7 +303,8 @@ main(int argc, char **argv)
 		.tables = { diversify_options, filter_options },
 	};
 	static const struct filter_counter counters[] = {
-		{ "cells", &cells_in }, { "cells_filled", &cells_filled }, { "entropy_millibits", &entropy_millibits },
+		{ "cells", &cells_in }, { "cells_filled", &cells_filled }, { "entropy_millibits",
+			&entropy_millibits },
 		{ "entropy_of_all_millibits", &entropy_in_millibits }, { NULL, NULL }
 	};
 	static const struct filter filter = {

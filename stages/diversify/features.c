@@ -130,7 +130,8 @@ features_distance(const struct features *a, const struct features *b)
 
 	while (i < a->count || k < b->count) {
 		uint32_t x = i < a->count ? a->hash[i] : UINT32_MAX, y = k < b->count ? b->hash[k] : UINT32_MAX;
-		int in_a = k == b->count || (i < a->count && x <= y), in_b = i == a->count || (k < b->count && y <= x);
+		int in_a = k == b->count || (i < a->count && x <= y), in_b = i == a->count || (k < b->count &&
+			y <= x);
 
 		shared += in_a && in_b;
 		all++;

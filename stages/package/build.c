@@ -99,8 +99,12 @@ build_record(const char *folder)
 	gmtime_r(&seconds, &utc);
 	strftime(now, sizeof now, "%Y-%m-%dT%H:%M:%SZ", &utc);
 	uname(&machine);
-	return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:o, s:s++, s:s}, s:o, s:o}", "schema_version", REC_SCHEMA_VERSION,
-		"time", now, "versions", "kernelmosaic", opt_version, "compiler", __VERSION__, "jansson", JANSSON_VERSION, "zstd",
-		zst_version(), "cuda", cuda_version(), "kernel", machine.sysname, " ", machine.release, "machine", machine.machine,
-		"command", rec_json_text(footer_command(), strlen(footer_command())), "stages", all_stats(folder));
+	return json_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:o, s:s++, s:s}, s:o, s:o}", "schema_version",
+		REC_SCHEMA_VERSION,
+		"time", now, "versions", "kernelmosaic", opt_version, "compiler", __VERSION__, "jansson",
+		JANSSON_VERSION, "zstd",
+		zst_version(), "cuda", cuda_version(), "kernel", machine.sysname, " ", machine.release,
+		"machine", machine.machine,
+		"command", rec_json_text(footer_command(), strlen(footer_command())), "stages",
+		all_stats(folder));
 }

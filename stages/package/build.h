@@ -10,7 +10,8 @@
  * empty array. These see the whole set, so the card does not depend on shards. NULL with a sentence.
  * Returned owned. */
 json_t *build_stages(const char *folder, struct buf *err);
-/* Time, versions, and the command lines of this run and of every NAME.stats.json in the folder. Returned owned. */
+/* Time, versions, and the command lines of this run and of every NAME.stats.json in the folder. Returned
+ * owned. */
 json_t *build_record(const char *folder);
 
 #endif

@@ -68,7 +68,8 @@ size_category(json_int_t rows)
 	static const struct {
 		json_int_t below;
 		const char *name;
-	} sizes[] = { { 1000, "n<1K" }, { 10000, "1K<n<10K" }, { 100000, "10K<n<100K" }, { 1000000, "100K<n<1M" } };
+	} sizes[] = { { 1000, "n<1K" }, { 10000, "1K<n<10K" }, { 100000, "10K<n<100K" }, { 1000000,
+		"100K<n<1M" } };
 
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		if (rows < sizes[i].below)
@@ -98,10 +99,12 @@ add_configs(const struct card *c, struct buf *out)
 	for (int i = 0; i < CONFIGS; i++) {
 		if (!config_rows(c, configs[i]))
 			continue;
-		buf_addf(out, "- config_name: %s\n%s  data_files:\n", configs[i], i == 0 ? "  default: true\n" : "");
+		buf_addf(out, "- config_name: %s\n%s  data_files:\n", configs[i], i == 0 ?
+			"  default: true\n" : "");
 		for (int s = 0; s < SPLITS; s++)
 			if (rec_json_integer(json_object_get(c->rows, configs[i]), splits[s], 0))
-				buf_addf(out, "  - split: %s\n    path: %s/%s-*.jsonl.zst\n", splits[s], configs[i], splits[s]);
+				buf_addf(out, "  - split: %s\n    path: %s/%s-*.jsonl.zst\n", splits[s],
+					configs[i], splits[s]);
 	}
 }
 
@@ -129,7 +132,9 @@ add_front_matter(const struct card *c, struct buf *out)
 			most = config_rows(c, configs[i]);
 	buf_adds(out, "---\n");
 	add_licenses(c, out);
-	buf_addf(out, "pretty_name: KernelMosaic\nlanguage:\n- en\ntask_categories:\n- text-generation\ntags:\n- cuda\n- code\n"
+	buf_addf(out,
+		"pretty_name: KernelMosaic\nlanguage:\n- en\ntask_categories:\n- text-generation\ntags:\n- "
+		"cuda\n- code\n"
 		"- gpu-kernels\n- tool-use\n- agent\nsize_categories:\n- %s\n", size_category(most));
 	add_configs(c, out);
 	add_features(c, out);
@@ -142,8 +147,10 @@ static void
 add_introduction(const struct card *c, struct buf *out)
 {
 	buf_addf(out, "# KernelMosaic\n\n"
-		"CUDA kernel tasks, solutions that were run and judged, and the conversations that led to them. "
-		"%lld tasks over %zu operation families; %lld solutions, %lld of which passed a final verdict on held-out "
+		"CUDA kernel tasks, solutions that were run and judged, and the conversations that led to "
+		"them. "
+		"%lld tasks over %zu operation families; %lld solutions, %lld of which passed a final verdict "
+		"on held-out "
 		"workloads; %lld conversations to train on.\n\n", (long long)json_array_size(c->summaries),
 		json_object_size(json_object_get(c->totals, "tasks")), (long long)sum_of(c, "solutions"),
 		(long long)sum_of(c, "solutions_resolved"), (long long)config_rows(c, "sft_trajectories"));
@@ -155,24 +162,31 @@ add_config_table(const struct card *c, struct buf *out)
 	static const char *const about[] = {
 		"what to compute, in the forms that a model is shown, with tensors, workloads and the oracle",
 		"every source that was tried, with all its evaluations",
-		"one row for each branch from first attempt to last optimisation, with tools and per-message `train`",
+		"one row for each branch, from first attempt to last optimisation; per-message `train`",
 		"the same tasks answered at once: the ablation pair of the trajectories",
 	};
 
-	buf_adds(out, "## Configs\n\n| config | train | validation | test | what |\n| --- | ---: | ---: | ---: | --- |\n");
+	buf_adds(out,
+		"## Configs\n\n| config | train | validation | test | what |\n| --- | ---: | ---: | ---: | "
+		"--- |\n");
 	for (int i = 0; i < CONFIGS; i++) {
 		buf_addf(out, "| `%s` |", configs[i]);
 		for (int s = 0; s < SPLITS; s++)
-			buf_addf(out, " %lld |", (long long)rec_json_integer(json_object_get(c->rows, configs[i]), splits[s], 0));
+			buf_addf(out, " %lld |", (long long)rec_json_integer(json_object_get(c->rows,
+				configs[i]), splits[s], 0));
 		buf_addf(out, " %s |\n", about[i]);
 	}
-	buf_adds(out, "\nThe split is a hash of the task's id, so all rows of a task lie in one split of every config. "
+	buf_adds(out,
+		"\nThe split is a hash of the task's id, so all rows of a task lie in one split of every "
+		"config. "
 		"A split without rows has no file.\n\n"
 		"```python\nfrom datasets import load_dataset\n"
 		"rows = load_dataset(\"path/to/this/folder\", \"sft_trajectories\", split=\"train\")\n"
 		"rows = rows.filter(lambda row: row[\"resolved\"])\n```\n\n"
-		"`messages` are OpenAI chat messages; the arguments of tool calls are objects, and `tools` is a list of "
-		"function definitions, so that a chat template takes both as they are. Columns are described in the "
+		"`messages` are OpenAI chat messages; the arguments of tool calls are objects, and `tools` is "
+		"a list of "
+		"function definitions, so that a chat template takes both as they are. Columns are described "
+		"in the "
 		"`schemas/` folder of the toolkit.\n\n");
 }
 
@@ -180,13 +194,19 @@ static void
 add_train_rule(struct buf *out)
 {
 	buf_adds(out, "### What `train` means\n\n"
-		"`train` is true for an assistant message whose tool calls all came back as PASSED. It is false for every other "
-		"role, and for an assistant message that called no tool, that carries a staged fault, whose source failed or was "
-		"UNSUPPORTED, that made the cost worse than that of the solution its branch set out from, or that handed in an "
-		"answer which then failed the final verdict. Such messages stay in the row as context for what follows. Rows of "
+		"`train` is true for an assistant message whose tool calls all came back as PASSED. It is "
+		"false for every other "
+		"role, and for an assistant message that called no tool, that carries a staged fault, whose "
+		"source failed or was "
+		"UNSUPPORTED, that made the cost worse than that of the solution its branch set out from, or "
+		"that handed in an "
+		"answer which then failed the final verdict. Such messages stay in the row as context for "
+		"what follows. Rows of "
 		"one task share their opening messages.\n\n"
-		"`resolved` is true when the branch's last solution has final evaluations and none of its evaluations did anything "
-		"but pass. `final_status` is null for branches whose solution was not put to the final verdict.\n\n");
+		"`resolved` is true when the branch's last solution has final evaluations and none of its "
+		"evaluations did anything "
+		"but pass. `final_status` is null for branches whose solution was not put to the final "
+		"verdict.\n\n");
 }
 
 static void
@@ -195,22 +215,36 @@ add_method(const struct card *c, struct buf *out)
 	json_int_t sampled = count_of(c, "trajectories", "sampled");
 
 	buf_adds(out, "## How it was made\n\n"
-		"Raw specs were read and their forms run against each other (ingest), repeated tasks dropped (dedupe), a spread "
-		"subset ranked (diversify), and decisions on them looked up (review). A policy then wrote a first implementation "
-		"(solve), mended what failed (repair), and searched over correct kernels for lower cost (optimize), each time "
-		"through tools that compile and run. At the end one solution of each task, the cheapest that a conversation handed "
-		"in, was run on all check workloads including the held-out one (verify). If it failed there, it was not replaced "
+		"Raw specs were read and their forms run against each other (ingest), repeated tasks dropped "
+		"(dedupe), a spread "
+		"subset ranked (diversify), and decisions on them looked up (review). A policy then wrote a "
+		"first implementation "
+		"(solve), mended what failed (repair), and searched over correct kernels for lower cost "
+		"(optimize), each time "
+		"through tools that compile and run. At the end one solution of each task, the cheapest that "
+		"a conversation handed "
+		"in, was run on all check workloads including the held-out one (verify). If it failed there, "
+		"it was not replaced "
 		"by the next best.\n\n");
-	buf_adds(out, "Kernels were compiled by nvcc to PTX and run on an interpreter of PTX, which checks every access to "
-		"memory and compares every output element with the task's oracle in double precision. Host code ran in a sandbox, "
+	buf_adds(out,
+		"Kernels were compiled by nvcc to PTX and run on an interpreter of PTX, which checks every "
+		"access to "
+		"memory and compares every output element with the task's oracle in double precision. Host "
+		"code ran in a sandbox, "
 		"against a stand-in for the CUDA runtime that records launches.\n\n");
 	if (sampled)
-		buf_addf(out, "%lld of %lld conversations were sampled from a model, the others are authored: written for this "
-			"project against the tools' real answers. `origin` tells them apart in every row.\n\n", (long long)sampled,
+		buf_addf(out,
+			"%lld of %lld conversations were sampled from a model, the others are authored: "
+			"written for this "
+			"project against the tools' real answers. `origin` tells them apart in every "
+			"row.\n\n", (long long)sampled,
 			(long long)sum_of(c, "trajectories"));
 	else
-		buf_adds(out, "All conversations are authored: the assistant's messages were written for this project against the "
-			"tools' real answers, and replayed. No model was sampled, so there are no token counts and no prices. All tool "
+		buf_adds(out,
+			"All conversations are authored: the assistant's messages were written for this "
+			"project against the "
+			"tools' real answers, and replayed. No model was sampled, so there are no token "
+			"counts and no prices. All tool "
 			"results come from running the tools.\n\n");
 }
 
@@ -220,19 +254,32 @@ add_limits(const struct card *c, struct buf *out)
 	json_int_t people = count_of(c, "decided", "person");
 
 	buf_adds(out, "## Limits\n\n"
-		"- No time was measured on a GPU. `cost` is a weighted sum of counted instructions and memory sectors on one "
-		"profile workload. It is neither a time nor an estimate of one, and a lower cost need not mean a faster kernel.\n"
+		"- No time was measured on a GPU. `cost` is a weighted sum of counted instructions and memory "
+		"sectors on one "
+		"profile workload. It is neither a time nor an estimate of one, and a lower cost need not "
+		"mean a faster kernel.\n"
 		"- `bench` workloads are stated and were not run.\n"
-		"- A kernel that passed has passed on the workloads listed with it, on the PTX interpreter. Races between warps are "
-		"not proof of failure there, and features of recent GPUs that it does not know are UNSUPPORTED.\n");
+		"- A kernel that passed has passed on the workloads listed with it, on the PTX interpreter. "
+		"Races between warps are "
+		"not proof of failure there, and features of recent GPUs that it does not know are "
+		"UNSUPPORTED.\n");
 	if (count_of(c, "staged_faults", "authored"))
-		buf_addf(out, "- %lld turns carry a fault that was put in on purpose (`staged_error` says which), so the rates of "
-			"failure and repair below are not those of any model.\n", (long long)count_of(c, "staged_faults", "authored"));
-	buf_addf(out, "- A person decided on %lld of %lld tasks, one by one, in review; %lld were released unreviewed.\n",
-		(long long)people, (long long)json_array_size(c->summaries), (long long)count_of(c, "review", "unreviewed"));
+		buf_addf(out,
+			"- %lld turns carry a fault that was put in on purpose (`staged_error` says which), "
+			"so the rates of "
+			"failure and repair below are not those of any model.\n", (long long)count_of(c,
+				"staged_faults", "authored"));
+	buf_addf(out,
+		"- A person decided on %lld of %lld tasks, one by one, in review; %lld were released "
+		"unreviewed.\n",
+		(long long)people, (long long)json_array_size(c->summaries), (long long)count_of(c, "review",
+		"unreviewed"));
 	if (count_of(c, "benchmark_check", "not_run"))
-		buf_addf(out, "- Nearness to benchmarks was not examined for %lld of %lld tasks (`curation.benchmark_check` is "
-			"`not_run`).\n", (long long)count_of(c, "benchmark_check", "not_run"), (long long)json_array_size(c->summaries));
+		buf_addf(out,
+			"- Nearness to benchmarks was not examined for %lld of %lld tasks "
+			"(`curation.benchmark_check` is "
+			"`not_run`).\n", (long long)count_of(c, "benchmark_check", "not_run"),
+				(long long)json_array_size(c->summaries));
 	buf_adds(out, "- Tasks of one operation family may lie in different splits.\n\n");
 }
 
@@ -246,19 +293,23 @@ add_stage_table(const struct card *c, struct buf *out)
 
 	if (!json_array_size(c->stages))
 		return;
-	buf_adds(out, "### From specs to tasks\n\n| stage | in | out | dropped | refused |\n| --- | ---: | ---: | --- | --- |\n");
+	buf_adds(out,
+		"### From specs to tasks\n\n| stage | in | out | dropped | refused |\n| --- | ---: | ---: | "
+		"--- | --- |\n");
 	json_array_foreach(c->stages, i, stage) {
 		static const char *const groups[] = { "dropped", "rejected" };
 
 		buf_addf(out, "| %s | %lld | %lld |", rec_json_string(stage, "stage", ""),
-			(long long)rec_json_integer(stage, "in", 0), (long long)rec_json_integer(stage, "out", 0));
+			(long long)rec_json_integer(stage, "in", 0), (long long)rec_json_integer(stage, "out",
+			0));
 		for (int g = 0; g < 2; g++) {
 			const json_t *group = json_object_get(stage, groups[g]);
 			size_t count;
 			const char **keys = sorted_keys(group, &count);
 
 			for (size_t k = 0; k < count; k++)
-				buf_addf(out, "%s %s %lld", k ? "," : "", keys[k], (long long)rec_json_integer(group, keys[k], 0));
+				buf_addf(out, "%s %s %lld", k ? "," : "", keys[k],
+					(long long)rec_json_integer(group, keys[k], 0));
 			buf_adds(out, count ? " |" : " 0 |");
 			free(keys);
 		}
@@ -273,15 +324,19 @@ add_origin_table(const struct card *c, struct buf *out)
 	static const struct {
 		const char *group, *words;
 	} lines[] = {
-		{ "solutions", "solutions" }, { "solutions_passed", "of them correct on the workloads that the agent saw" },
-		{ "solutions_resolved", "of them passed the final verdict" }, { "trajectories", "conversations" },
-		{ "trajectories_stale", "of them stale, and left out of the rows to train on" }, { "turns", "turns" },
+		{ "solutions", "solutions" }, { "solutions_passed",
+			"of them correct on the workloads that the agent saw" },
+		{ "solutions_resolved", "of them passed the final verdict" }, { "trajectories",
+		"conversations" },
+		{ "trajectories_stale", "of them stale, and left out of the rows to train on" }, { "turns",
+		"turns" },
 		{ "staged_faults", "turns with a staged fault" },
 	};
 
 	buf_adds(out, "### By origin\n\n| | authored | sampled |\n| --- | ---: | ---: |\n");
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
-		buf_addf(out, "| %s | %lld | %lld |\n", lines[i].words, (long long)count_of(c, lines[i].group, "authored"),
+		buf_addf(out, "| %s | %lld | %lld |\n", lines[i].words, (long long)count_of(c, lines[i].group,
+			"authored"),
 			(long long)count_of(c, lines[i].group, "sampled"));
 	buf_addf(out, "\n%lld evaluations, %lld of them final. Targets:", (long long)sum_of(c, "evaluations"),
 		(long long)count_of(c, "evaluations", "final"));
@@ -352,17 +407,23 @@ add_task_table(const struct card *c, struct buf *out)
 	const json_t *s;
 	size_t i;
 
-	buf_adds(out, "## All tasks\n\n`repaired` is stale where the recorded repair answers another verdict than the one that "
-		"came; stale branches are not counted. `branches` counts better, equal, worse and failed ones by cost; `cost` is "
+	buf_adds(out,
+		"## All tasks\n\n`repaired` is stale where the recorded repair answers another verdict than "
+		"the one that "
+		"came; stale branches are not counted. `branches` counts better, equal, worse and failed ones "
+		"by cost; `cost` is "
 		"that of the final solution over that of the first correct one.\n\n"
-		"| task | family | dtype | forms | split | review | first attempt | repaired | branches | cost | final verdict |\n"
+		"| task | family | dtype | forms | split | review | first attempt | repaired | branches | "
+		"cost | final verdict |\n"
 		"| --- | --- | --- | --- | --- | --- | --- | --- | --- | ---: | --- |\n");
 	json_array_foreach(c->summaries, i, s) {
 		double ratio = rec_json_number(s, "cost_ratio", 0);
 
 		buf_addf(out, "| %s | %s | %s | %s | %s | %s | %s | %s |", rec_json_string(s, "name", ""),
-			rec_json_string(s, "op_type", ""), rec_json_string(s, "dtype", ""), rec_json_string(s, "forms", ""),
-			rec_json_string(s, "split", ""), rec_json_string(s, "review", ""), rec_json_string(s, "first", "none"),
+			rec_json_string(s, "op_type", ""), rec_json_string(s, "dtype", ""), rec_json_string(s,
+			"forms", ""),
+			rec_json_string(s, "split", ""), rec_json_string(s, "review", ""), rec_json_string(s,
+			"first", "none"),
 			rec_json_string(s, "repair", ""));
 		buf_addf(out, " %lld/%lld/%lld/%lld |", (long long)rec_json_integer(s, "better", 0),
 			(long long)rec_json_integer(s, "equal", 0), (long long)rec_json_integer(s, "worse", 0),
@@ -387,7 +448,10 @@ card_write(const struct card *card, struct buf *out)
 	add_limits(card, out);
 	add_statistics(card, out);
 	add_task_table(card, out);
-	buf_adds(out, "## Licences\n\nPrompts, specs and conversations: the licence in each row, CC-BY-4.0 for our own. Code and "
-		"kernels: Apache-2.0.\n\n`MANIFEST.json` lists every file with its hash; `BUILD.json` says with what it was "
+	buf_adds(out,
+		"## Licences\n\nPrompts, specs and conversations: the licence in each row, CC-BY-4.0 for our "
+		"own. Code and "
+		"kernels: Apache-2.0.\n\n`MANIFEST.json` lists every file with its hash; `BUILD.json` says "
+		"with what it was "
 		"made.\n");
 }

@@ -173,7 +173,8 @@ by_id(const void *a, const void *b)
 static int
 by_summary_name(const void *a, const void *b)
 {
-	return strcmp(rec_json_string(*(json_t *const *)a, "name", ""), rec_json_string(*(json_t *const *)b, "name", ""));
+	return strcmp(rec_json_string(*(json_t *const *)a, "name", ""), rec_json_string(*(json_t *const *)b,
+		"name", ""));
 }
 
 /* A second case of one task would give two rows of one id. */
@@ -187,7 +188,8 @@ refuse_twins(struct filter_sink *sink)
 		struct item *item = items[i];
 
 		if (kept && !strcmp(items[kept - 1]->id, item->id)) {
-			filter_refuse(sink, "task_twice", "another case has the same task id", item->line, item->length);
+			filter_refuse(sink, "task_twice", "another case has the same task id", item->line,
+				item->length);
 			free_item(item);
 		} else {
 			items[kept++] = item;
@@ -320,12 +322,15 @@ write_manifest(const char *folder, json_t *files, struct buf *err)
 {
 	char hex[SHA256_HEX];
 	json_t *counts = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "tasks", (json_int_t)tasks, "resolved",
-		(json_int_t)resolved, "solutions", (json_int_t)solutions, "sft_trajectories", (json_int_t)sft_trajectories,
+		(json_int_t)resolved, "solutions", (json_int_t)solutions, "sft_trajectories",
+		(json_int_t)sft_trajectories,
 		"sft_direct", (json_int_t)sft_direct, "stale_trajectories", (json_int_t)stale);
 
 	hash_contents(files, hex);
-	return write_json(folder, "MANIFEST.json", json_pack("{s:s, s:I, s:{s:o}, s:o, s:s, s:O}", "schema_version",
-		REC_SCHEMA_VERSION, "seed", (json_int_t)filter_args.seed, "protocols", "verdict", all_protocols(), "counts", counts,
+	return write_json(folder, "MANIFEST.json", json_pack("{s:s, s:I, s:{s:o}, s:o, s:s, s:O}",
+		"schema_version",
+		REC_SCHEMA_VERSION, "seed", (json_int_t)filter_args.seed, "protocols", "verdict",
+		all_protocols(), "counts", counts,
 		"content_sha256", hex, "files", files), err);
 }
 
@@ -366,7 +371,8 @@ static void
 sweep_leftovers(void)
 {
 	const char *slash = strrchr(directory, '/'), *base = slash ? slash + 1 : directory;
-	char *parent = slash ? xstrndup(directory, slash == directory ? 1 : (size_t)(slash - directory)) : xstrdup(".");
+	char *parent = slash ? xstrndup(directory, slash == directory ? 1 : (size_t)(slash - directory)) :
+		xstrdup(".");
 	DIR *dir = opendir(parent);
 	size_t length = strlen(base);
 	struct dirent *entry;
@@ -376,7 +382,8 @@ sweep_leftovers(void)
 		uint64_t pid;
 
 		if (!strncmp(entry->d_name, base, length) && !strncmp(entry->d_name + length, ".tmp.", 5) &&
-		    num_u64(entry->d_name + length + 5, 2, INT32_MAX, &pid) == 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH) {
+		    num_u64(entry->d_name + length + 5, 2, INT32_MAX, &pid) == 0 && kill((pid_t)pid, 0) < 0 &&
+		errno == ESRCH) {
 			buf_addf(&path, "%s/%s", parent, entry->d_name);
 			io_remove_tree(path.data, NULL);
 		}
@@ -452,10 +459,13 @@ finish(void *context, struct filter_sink *sink, struct buf *err)
 /* ---- options: those of a filter, but -o names a folder */
 
 static struct opt options[16] = {
-	{ 'o', "output", OPT_STRING, &directory, "DIR", "write the release to DIR, whole or not at all; needed", 0, 0 },
-	{ 0, "stages", OPT_STRING, &stage_folder, "DIR", "take the counts and commands of earlier stages from DIR/*.stats.json",
+	{ 'o', "output", OPT_STRING, &directory, "DIR",
+		"write the release to DIR, whole or not at all; needed", 0, 0 },
+	{ 0, "stages", OPT_STRING, &stage_folder, "DIR",
+	"take the counts and commands of earlier stages from DIR/*.stats.json",
 		0, 0 },
-	{ 0, "shard-bytes", OPT_BYTES, &shard_bytes, "SIZE", "end a shard of the release once it holds SIZE; 64M when not given",
+	{ 0, "shard-bytes", OPT_BYTES, &shard_bytes, "SIZE",
+	"end a shard of the release once it holds SIZE; 64M when not given",
 		1, INT64_MAX },
 };
 
@@ -493,12 +503,14 @@ int
 main(int argc, char **argv)
 {
 	static const struct opt_program program = {
-		.name = "km-package", .operands = "[FILE...]", .summary = "make the release from verified cases",
+		.name = "km-package", .operands = "[FILE...]",
+			.summary = "make the release from verified cases",
 		.example = "km-package -o out/release out/data/verify-*.jsonl.zst", .tables = { options },
 	};
 	static const struct filter_counter counters[] = {
 		{ "tasks", &tasks }, { "resolved", &resolved }, { "solutions", &solutions },
-		{ "sft_trajectories", &sft_trajectories }, { "sft_direct", &sft_direct }, { "stale_trajectories", &stale },
+		{ "sft_trajectories", &sft_trajectories }, { "sft_direct", &sft_direct },
+		{ "stale_trajectories", &stale },
 		{ NULL, NULL }
 	};
 	static const struct filter filter = {

@@ -79,7 +79,8 @@ parts_named_sizes(const json_t *map)
 json_t *
 parts_origin(const json_t *origin)
 {
-	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", rec_json_string(origin, "kind", "authored"), "author",
+	return json_pack("{s:s, s:o, s:o, s:o, s:o}", "kind", rec_json_string(origin, "kind", "authored"),
+		"author",
 		parts_value(origin, "author"), "model", parts_value(origin, "model"), "policy_sha256",
 		parts_value(origin, "policy_sha256"), "staged_error", parts_value(origin, "staged_error"));
 }

@@ -19,7 +19,8 @@ task_axes(const json_t *axes)
 	size_t i;
 
 	json_array_foreach(axes, i, axis)
-		json_array_append_new(list, json_pack("{s:O, s:o, s:o}", "name", json_object_get(axis, "name"), "value",
+		json_array_append_new(list, json_pack("{s:O, s:o, s:o}", "name", json_object_get(axis,
+			"name"), "value",
 			parts_value(axis, "value"), "expr", parts_value(axis, "expr")));
 	return list;
 }
@@ -32,8 +33,10 @@ task_scalars(const json_t *scalars)
 	size_t i;
 
 	json_array_foreach(scalars, i, scalar)
-		json_array_append_new(list, json_pack("{s:O, s:O, s:o}", "name", json_object_get(scalar, "name"), "dtype",
-			json_object_get(scalar, "dtype"), "value", parts_real(rec_json_number(scalar, "value", NAN))));
+		json_array_append_new(list, json_pack("{s:O, s:O, s:o}", "name", json_object_get(scalar,
+			"name"), "dtype",
+			json_object_get(scalar, "dtype"), "value", parts_real(rec_json_number(scalar, "value",
+			NAN))));
 	return list;
 }
 
@@ -46,7 +49,8 @@ task_inputs(const json_t *inputs)
 	size_t i;
 
 	json_array_foreach(inputs, i, input)
-		json_array_append_new(list, json_pack("{s:O, s:O, s:O, s:o}", "name", json_object_get(input, "name"), "dtype",
+		json_array_append_new(list, json_pack("{s:O, s:O, s:O, s:o}", "name", json_object_get(input,
+			"name"), "dtype",
 			json_object_get(input, "dtype"), "shape", json_object_get(input, "shape"), "domain",
 			parts_json_text(json_object_get(input, "domain"))));
 	return list;
@@ -60,7 +64,8 @@ task_outputs(const json_t *outputs)
 	size_t i;
 
 	json_array_foreach(outputs, i, output)
-		json_array_append_new(list, json_pack("{s:O, s:O, s:O}", "name", json_object_get(output, "name"), "dtype",
+		json_array_append_new(list, json_pack("{s:O, s:O, s:O}", "name", json_object_get(output,
+			"name"), "dtype",
 			json_object_get(output, "dtype"), "shape", json_object_get(output, "shape")));
 	return list;
 }
@@ -73,18 +78,23 @@ task_workloads(const json_t *workloads)
 	size_t i;
 
 	json_array_foreach(workloads, i, w)
-		json_array_append_new(list, json_pack("{s:O, s:O, s:o, s:b, s:o}", "name", json_object_get(w, "name"), "role",
-			json_object_get(w, "role"), "axes", parts_named_sizes(json_object_get(w, "axes")), "held_out",
-			rec_json_boolean(w, "held_out", 0), "min_memory_bytes", parts_value(w, "min_memory_bytes")));
+		json_array_append_new(list, json_pack("{s:O, s:O, s:o, s:b, s:o}", "name", json_object_get(w,
+			"name"), "role",
+			json_object_get(w, "role"), "axes", parts_named_sizes(json_object_get(w, "axes")),
+			"held_out",
+			rec_json_boolean(w, "held_out", 0), "min_memory_bytes", parts_value(w,
+			"min_memory_bytes")));
 	return list;
 }
 
 static json_t *
 task_curation(const json_t *c)
 {
-	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o}", "exact_hash", parts_value(c, "exact_hash"), "normalised_hash",
+	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o}", "exact_hash", parts_value(c, "exact_hash"),
+		"normalised_hash",
 		parts_value(c, "normalised_hash"), "duplicates_dropped", parts_value(c, "duplicates_dropped"),
-		"benchmark_check", rec_json_string(c, "benchmark_check", "not_run"), "cell", parts_value(c, "cell"), "rank",
+		"benchmark_check", rec_json_string(c, "benchmark_check", "not_run"), "cell", parts_value(c,
+		"cell"), "rank",
 		parts_value(c, "rank"));
 }
 
@@ -92,7 +102,8 @@ static json_t *
 task_review(const json_t *r)
 {
 	return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "status", rec_json_string(r, "status", "unreviewed"),
-		"actor_kind", parts_value(r, "actor_kind"), "mode", parts_value(r, "mode"), "time", parts_value(r, "time"),
+		"actor_kind", parts_value(r, "actor_kind"), "mode", parts_value(r, "mode"), "time",
+		parts_value(r, "time"),
 		"reason", parts_value(r, "reason"), "shown_sha256", parts_value(r, "shown_sha256"));
 }
 
@@ -106,7 +117,8 @@ task_reference(const json_t *r)
 static json_t *
 task_math(const json_t *m)
 {
-	return json_is_object(m) ? json_pack("{s:O, s:O, s:o}", "language", json_object_get(m, "language"), "text",
+	return json_is_object(m) ? json_pack("{s:O, s:O, s:o}", "language", json_object_get(m, "language"),
+		"text",
 		json_object_get(m, "text"), "latex", parts_value(m, "latex")) : json_null();
 }
 
@@ -139,9 +151,11 @@ rows_task(const struct view *v)
 	json_object_set_new(row, "review", task_review(v->review));
 	json_object_set_new(row, "resolved", json_boolean(final_id && view_resolved(v, final_id)));
 	json_object_set_new(row, "final_solution_id", parts_text(final_id));
-	json_object_set_new(row, "final_status", parts_text(final_id ? view_verdict(v, final_id, true).status : NULL));
+	json_object_set_new(row, "final_status", parts_text(final_id ? view_verdict(v, final_id,
+		true).status : NULL));
 	parts_copy(row, t, "license", NULL);
-	json_object_set_new(row, "source", json_pack("{s:s, s:s}", "kind", rec_json_string(source, "kind", ""), "author",
+	json_object_set_new(row, "source", json_pack("{s:s, s:s}", "kind", rec_json_string(source, "kind",
+		""), "author",
 		author ? author : ""));
 	return row;
 }
@@ -170,7 +184,8 @@ evaluation_mismatch(const json_t *m)
 {
 	if (!json_is_object(m))
 		return json_null();
-	return json_pack("{s:O, s:o, s:o, s:o}", "output", json_object_get(m, "output"), "index", parts_list(m, "index"),
+	return json_pack("{s:O, s:o, s:o, s:o}", "output", json_object_get(m, "output"), "index",
+		parts_list(m, "index"),
 		"expected", word_or_number(m, "expected"), "got", word_or_number(m, "got"));
 }
 
@@ -178,7 +193,8 @@ static json_t *
 evaluation_findings(const json_t *findings)
 {
 	static const char *const scalars[] = {
-		"check", "kind", "kernel", "line", "space", "buffer", "offset_bytes", "size_bytes", "lanes", "message", NULL
+		"check", "kind", "kernel", "line", "space", "buffer", "offset_bytes", "size_bytes", "lanes",
+			"message", NULL
 	};
 	json_t *list = json_array();
 	const json_t *f;
@@ -210,8 +226,10 @@ evaluation_row(const json_t *e)
 	json_object_set_new(row, "final", json_boolean(rec_json_boolean(e, "final", 0)));
 	parts_copy(row, e, "status", NULL);
 	json_object_set_new(row, "reason", parts_value(e, "reason"));
-	json_object_set_new(row, "max_absolute_error", parts_real(rec_json_number(e, "max_absolute_error", NAN)));
-	json_object_set_new(row, "max_relative_error", parts_real(rec_json_number(e, "max_relative_error", NAN)));
+	json_object_set_new(row, "max_absolute_error", parts_real(rec_json_number(e, "max_absolute_error",
+		NAN)));
+	json_object_set_new(row, "max_relative_error", parts_real(rec_json_number(e, "max_relative_error",
+		NAN)));
 	json_object_set_new(row, "mismatched_elements", parts_value(e, "mismatched_elements"));
 	json_object_set_new(row, "compared_elements", parts_value(e, "compared_elements"));
 	json_object_set_new(row, "first_mismatch", evaluation_mismatch(json_object_get(e, "first_mismatch")));
@@ -264,7 +282,8 @@ solution_row(const struct view *v, const json_t *s, bool final)
 static int
 by_id(const void *a, const void *b)
 {
-	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""), rec_json_string(*(const json_t *const *)b, "id", ""));
+	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""),
+		rec_json_string(*(const json_t *const *)b, "id", ""));
 }
 
 json_t *

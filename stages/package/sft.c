@@ -20,7 +20,8 @@ find_chain(const struct view *v, const json_t *leaf, const json_t *chain[MAX_CHA
 {
 	int count = 0;
 
-	for (const json_t *t = leaf; t && count < MAX_CHAIN; t = view_trajectory(v, rec_json_string(t, "parent_id", NULL)))
+	for (const json_t *t = leaf; t && count < MAX_CHAIN; t = view_trajectory(v, rec_json_string(t,
+		"parent_id", NULL)))
 		chain[count++] = t;
 	for (int i = 0; i < count / 2; i++) {
 		const json_t *kept = chain[i];
@@ -35,9 +36,11 @@ find_chain(const struct view *v, const json_t *leaf, const json_t *chain[MAX_CHA
 static bool
 good_turn(const json_t *turn)
 {
-	const char *status = rec_json_string(turn, "status", NULL), *outcome = rec_json_string(turn, "outcome", "");
+	const char *status = rec_json_string(turn, "status", NULL), *outcome = rec_json_string(turn,
+		"outcome", "");
 
-	return status && !strcmp(status, "PASSED") && strcmp(outcome, "failed") && strcmp(outcome, "regressed") &&
+	return status && !strcmp(status, "PASSED") && strcmp(outcome, "failed") && strcmp(outcome,
+		"regressed") &&
 		!rec_json_string(turn, "staged_error", NULL);
 }
 
@@ -100,8 +103,10 @@ renumbered_calls(struct conversation *c, const json_t *calls)
 		const json_t *function = json_object_get(call, "function");
 
 		/* All tools take the source and nothing else; another argument would be a column of its own. */
-		json_array_append_new(list, json_pack("{s:o, s:s, s:{s:O, s:{s:o}}}", "id", call_id(++c->calls), "type",
-			"function", "function", "name", json_object_get(function, "name"), "arguments", "source",
+		json_array_append_new(list, json_pack("{s:o, s:s, s:{s:O, s:{s:o}}}", "id",
+			call_id(++c->calls), "type",
+			"function", "function", "name", json_object_get(function, "name"), "arguments",
+			"source",
 			parts_value(json_object_get(function, "arguments"), "source")));
 	}
 	return list;
@@ -157,7 +162,8 @@ add_trajectory(struct conversation *c, const json_t *trajectory, bool last, bool
 
 	json_array_foreach(json_object_get(trajectory, "messages"), i, message) {
 		bool assistant = !strcmp(rec_json_string(message, "role", ""), "assistant");
-		bool train = assistant && good_message(trajectory, i) && !(last && hopeless && submits(message));
+		bool train = assistant && good_message(trajectory, i) && !(last && hopeless &&
+			submits(message));
 
 		json_array_append_new(c->messages, row_message(c, message, train));
 	}
@@ -280,7 +286,8 @@ guidance_list(const json_t *const *chain, int count)
 			if (json_object_get(seen, hash))
 				continue;
 			json_object_set_new(seen, hash, json_true());
-			json_array_append_new(list, json_pack("{s:O, s:s}", "name", json_object_get(text, "name"), "sha256", hash));
+			json_array_append_new(list, json_pack("{s:O, s:s}", "name", json_object_get(text,
+				"name"), "sha256", hash));
 		}
 	}
 	json_decref(seen);
@@ -324,7 +331,8 @@ branch_row(const struct view *v, const json_t *leaf)
 static int
 by_id(const void *a, const void *b)
 {
-	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""), rec_json_string(*(const json_t *const *)b, "id", ""));
+	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""),
+		rec_json_string(*(const json_t *const *)b, "id", ""));
 }
 
 json_t *
@@ -339,7 +347,8 @@ rows_sft_trajectories(const struct view *v)
 	qsort(sorted, count, sizeof *sorted, by_id);
 	for (size_t i = 0; i < count; i++)
 		/* A conversation without a word of the policy teaches nothing. */
-		if (view_usable(v, sorted[i]) && view_leaf(v, sorted[i]) && json_array_size(json_object_get(sorted[i], "turns")))
+		if (view_usable(v, sorted[i]) && view_leaf(v, sorted[i]) &&
+			json_array_size(json_object_get(sorted[i], "turns")))
 			json_array_append_new(rows, branch_row(v, sorted[i]));
 	free(sorted);
 	return rows;
@@ -371,7 +380,8 @@ static void
 add_forms(const struct view *v, struct buf *out)
 {
 	const json_t *math = json_object_get(v->task, "math_spec");
-	const char *prompt = rec_json_string(v->task, "prompt", NULL), *latex = rec_json_string(math, "latex", NULL);
+	const char *prompt = rec_json_string(v->task, "prompt", NULL), *latex = rec_json_string(math, "latex",
+		NULL);
 	const char *source = rec_json_string(json_object_get(v->task, "reference"), "source", NULL);
 
 	if (prompt && shows(v, "natural_language"))
@@ -395,7 +405,8 @@ add_tensors(const char *role, const json_t *tensors, struct buf *out)
 	size_t i, k;
 
 	json_array_foreach(tensors, i, tensor) {
-		buf_addf(out, "- %s `%s`: %s [", role, rec_json_string(tensor, "name", ""), rec_json_string(tensor, "dtype", ""));
+		buf_addf(out, "- %s `%s`: %s [", role, rec_json_string(tensor, "name", ""),
+			rec_json_string(tensor, "dtype", ""));
 		json_array_foreach(json_object_get(tensor, "shape"), k, size)
 			buf_addf(out, "%s%s", k ? ", " : "", json_string_value(size));
 		buf_adds(out, "]\n");
@@ -409,12 +420,14 @@ add_axes(const json_t *axes, struct buf *out)
 	size_t i;
 
 	json_array_foreach(axes, i, axis) {
-		const char *name = rec_json_string(axis, "name", ""), *expression = rec_json_string(axis, "expr", NULL);
+		const char *name = rec_json_string(axis, "name", ""), *expression = rec_json_string(axis,
+			"expr", NULL);
 
 		if (expression)
 			buf_addf(out, "- `%s` = %s, not passed\n", name, expression);
 		else if (json_is_integer(json_object_get(axis, "value")))
-			buf_addf(out, "- `%s` is always %lld and not passed\n", name, (long long)rec_json_integer(axis, "value", 0));
+			buf_addf(out, "- `%s` is always %lld and not passed\n", name,
+				(long long)rec_json_integer(axis, "value", 0));
 	}
 }
 
@@ -424,8 +437,11 @@ direct_question(const struct view *v)
 	struct buf text = BUF_INIT;
 	json_t *content;
 
-	buf_adds(&text, "Write a CUDA C++ source file that defines the host function `solve` as declared below. It gets "
-		"dense row-major tensors in device memory, launches its kernels on `stream`, writes every element of the "
+	buf_adds(&text,
+		"Write a CUDA C++ source file that defines the host function `solve` as declared below. It "
+		"gets "
+		"dense row-major tensors in device memory, launches its kernels on `stream`, writes every "
+		"element of the "
 		"outputs, and does not synchronise. Answer with the whole file.\n\n");
 	add_forms(v, &text);
 	add_block(&text, "cuda", rec_json_string(v->task, "prototype", ""));
@@ -457,8 +473,10 @@ rows_sft_direct(const struct view *v)
 	json_object_set_new(row, "op_type", json_string(v->op_type));
 	parts_copy(row, v->task, "forms", NULL);
 	/* One blank line ends a block; the answer ends with its block. */
-	json_object_set_new(row, "messages", json_pack("[{s:s, s:o, s:b}, {s:s, s:s%, s:b}]", "role", "user", "content",
-		direct_question(v), "train", 0, "role", "assistant", "content", answer.data, answer.len - 1, "train", 1));
+	json_object_set_new(row, "messages", json_pack("[{s:s, s:o, s:b}, {s:s, s:s%, s:b}]", "role", "user",
+		"content",
+		direct_question(v), "train", 0, "role", "assistant", "content", answer.data, answer.len - 1,
+		"train", 1));
 	json_object_set_new(row, "solution_id", json_string(id));
 	json_object_set_new(row, "resolved", json_true());
 	json_object_set_new(row, "cost", parts_real(seen.cost));

@@ -19,8 +19,10 @@ add_entry(json_t *files, const char *path, const char *config, const char *split
 
 	sha256_hex(buf_str(file), file->len, file_hash);
 	sha256_hex(buf_str(content), content->len, content_hash);
-	json_array_append_new(files, json_pack("{s:s, s:I, s:s, s:o, s:I, s:s, s:s?, s:s?}", "path", path, "bytes",
-		(json_int_t)file->len, "sha256", file_hash, "records", records, "content_bytes", (json_int_t)content->len,
+	json_array_append_new(files, json_pack("{s:s, s:I, s:s, s:o, s:I, s:s, s:s?, s:s?}", "path", path,
+		"bytes",
+		(json_int_t)file->len, "sha256", file_hash, "records", records, "content_bytes",
+		(json_int_t)content->len,
 		"content_sha256", content_hash, "config", config, "split", split));
 }
 
@@ -58,7 +60,8 @@ write_shard(const char *dir, const char *config, const char *split, size_t numbe
 	buf_addf(&path, "%s/%s", dir, name.data);
 	status = write_file(path.data, content, &written, err);
 	if (status == 0)
-		add_entry(files, name.data, config, split, &written, content, json_integer(count_lines(content)));
+		add_entry(files, name.data, config, split, &written, content,
+			json_integer(count_lines(content)));
 	buf_release(&name);
 	buf_release(&path);
 	buf_release(&written);
@@ -82,7 +85,8 @@ end_shard(struct cutter *c, struct buf *err)
 	if (!c->content.len)
 		return 0;
 	if (c->total)
-		status = write_shard(c->dir, c->config, c->split, c->number, c->total, &c->content, c->files, err);
+		status = write_shard(c->dir, c->config, c->split, c->number, c->total, &c->content, c->files,
+			err);
 	buf_reset(&c->content);
 	c->number++;
 	return status;
@@ -110,7 +114,8 @@ cut(struct cutter *c, const struct shard_rows *rows, size_t count, struct buf *e
 }
 
 int
-shards_write(const char *dir, const char *config, const struct shard_rows *rows, size_t count, uint64_t max_bytes,
+shards_write(const char *dir, const char *config, const struct shard_rows *rows, size_t count,
+	uint64_t max_bytes,
 	json_t *files, struct buf *err)
 {
 	struct buf folder = BUF_INIT;
@@ -119,9 +124,11 @@ shards_write(const char *dir, const char *config, const struct shard_rows *rows,
 	buf_addf(&folder, "%s/%s", dir, config);
 	status = io_make_dirs(folder.data, err);
 	for (size_t i = 0; i < sizeof splits / sizeof *splits && status == 0; i++) {
-		struct cutter c = { .dir = dir, .config = config, .split = splits[i], .max_bytes = max_bytes, .files = files };
+		struct cutter c = { .dir = dir, .config = config, .split = splits[i], .max_bytes = max_bytes,
+			.files = files };
 
-		/* The name of the first shard says how many there are, so they are counted before any is written. */
+		/* The name of the first shard says how many there are, so they are counted before any is
+		 * written. */
 		status = cut(&c, rows, count, err);
 		c.total = c.number;
 		if (status == 0 && c.total)

@@ -15,9 +15,11 @@ struct shard_rows {
 
 /* Writes DIR/CONFIG/SPLIT-00000-of-0000N.jsonl.zst for every split that has rows, cut at line ends once a
  * shard holds max_bytes, and appends an entry to `files` for each. 0, or -1 with a sentence. */
-int shards_write(const char *dir, const char *config, const struct shard_rows *rows, size_t count, uint64_t max_bytes,
+int shards_write(const char *dir, const char *config, const struct shard_rows *rows, size_t count,
+	uint64_t max_bytes,
 	json_t *files, struct buf *err);
 /* Writes DIR/NAME and appends its entry. 0, or -1 with a sentence. */
-int shards_write_plain(const char *dir, const char *name, const struct buf *text, json_t *files, struct buf *err);
+int shards_write_plain(const char *dir, const char *name, const struct buf *text, json_t *files,
+	struct buf *err);
 
 #endif

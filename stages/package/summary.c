@@ -81,7 +81,8 @@ add_first_attempt(const struct view *v, json_t *summary, json_t *counts)
 	size_t i;
 
 	json_array_foreach(v->trajectories, i, t) {
-		if (!is(t, "phase", "solve") || !view_usable(v, t) || !(id = rec_json_string(t, "solution_id", NULL)))
+		if (!is(t, "phase", "solve") || !view_usable(v, t) || !(id = rec_json_string(t, "solution_id",
+			NULL)))
 			continue;
 		verdict = view_verdict(v, id, false);
 		if (!verdict.status)
@@ -93,7 +94,8 @@ add_first_attempt(const struct view *v, json_t *summary, json_t *counts)
 		if (!strcmp(verdict.status, "PASSED"))
 			continue;
 		repair = repair_of(v, t);
-		outcome = !repair ? "none" : !view_usable(v, repair) ? "stale" : passed(v, repair) ? "yes" : "no";
+		outcome = !repair ? "none" : !view_usable(v, repair) ? "stale" : passed(v, repair) ? "yes" :
+			"no";
 		summary_count(counts, "faults", fault.data, 1);
 		summary_count(counts, "repaired", fault.data, !strcmp(outcome, "yes"));
 		if (!json_object_get(summary, "repair"))
@@ -144,7 +146,8 @@ add_turns(const json_t *trajectory, const char *origin, json_t *counts)
 	json_array_foreach(json_object_get(trajectory, "turns"), i, turn) {
 		summary_count(counts, "turns", origin, 1);
 		summary_count(counts, "turn_status", rec_json_string(turn, "status", "no tool called"), 1);
-		summary_count(counts, "staged_faults", origin, rec_json_string(turn, "staged_error", NULL) != NULL);
+		summary_count(counts, "staged_faults", origin, rec_json_string(turn, "staged_error",
+			NULL) != NULL);
 	}
 }
 
@@ -170,11 +173,13 @@ add_origins(const struct view *v, json_t *counts)
 	}
 	json_array_foreach(v->trajectories, i, record) {
 		summary_count(counts, "trajectories", origin_of(record), 1);
-		summary_count(counts, "trajectories_stale", origin_of(record), rec_json_boolean(record, "stale", 1));
+		summary_count(counts, "trajectories_stale", origin_of(record), rec_json_boolean(record,
+			"stale", 1));
 		add_turns(record, origin_of(record), counts);
 	}
 	json_array_foreach(v->evaluations, i, record) {
-		summary_count(counts, "evaluations", rec_json_boolean(record, "final", 0) ? "final" : "seen", 1);
+		summary_count(counts, "evaluations", rec_json_boolean(record, "final", 0) ? "final" : "seen",
+			1);
 		summary_count(counts, "targets", rec_json_string(record, "target", ""), 1);
 	}
 }
@@ -198,7 +203,8 @@ static void
 add_final(const struct view *v, json_t *summary, json_t *counts)
 {
 	const json_t *final = view_final_solution(v);
-	const char *id = rec_json_string(final, "id", NULL), *status = id ? view_verdict(v, id, true).status : NULL;
+	const char *id = rec_json_string(final, "id", NULL), *status = id ? view_verdict(v, id, true).status :
+		NULL;
 	bool resolved = id && view_resolved(v, id);
 	double baseline, cost = id ? view_verdict(v, id, false).cost : NAN;
 
@@ -214,7 +220,8 @@ json_t *
 summary_of(const struct view *v)
 {
 	const char *review = rec_json_string(v->review, "status", "unreviewed");
-	json_t *summary = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", v->name, "op_type", v->op_type, "dtype",
+	json_t *summary = json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", v->name, "op_type", v->op_type,
+		"dtype",
 		view_dtype(v), "split", view_split(v->id), "review", review);
 	json_t *counts = json_object();
 
@@ -224,7 +231,8 @@ summary_of(const struct view *v)
 	summary_count(counts, "dtype", view_dtype(v), 1);
 	summary_count(counts, "review", review, 1);
 	/* A bulk decision, an imported one or a program's is no person's judgement of the task. */
-	summary_count(counts, "decided", is(v->review, "mode", "interactive") && is(v->review, "actor_kind", "person") ?
+	summary_count(counts, "decided", is(v->review, "mode", "interactive") && is(v->review, "actor_kind",
+		"person") ?
 		"person" : "other", 1);
 	summary_count(counts, "benchmark_check", rec_json_string(v->curation, "benchmark_check", "not_run"), 1);
 	add_first_attempt(v, summary, counts);

@@ -74,7 +74,8 @@ view_verdict(const struct view *v, const char *solution_id, bool final)
 bool
 view_resolved(const struct view *v, const char *solution_id)
 {
-	const char *last = view_verdict(v, solution_id, true).status, *seen = view_verdict(v, solution_id, false).status;
+	const char *last = view_verdict(v, solution_id, true).status, *seen = view_verdict(v, solution_id,
+		false).status;
 
 	return last && !strcmp(last, "PASSED") && (!seen || !strcmp(seen, "PASSED"));
 }

@@ -21,12 +21,17 @@ make_line(struct buf *out, int number)
 	json_t *text, *solution, *line;
 
 	for (int i = 0; i < 60; i++)
-		buf_addf(&source, "\tif (row < N && column + %d < D)\n\t\ty[row * D + column + %d] = \"%d\"[0] * x[row * D];\n", i, i, number);
+		buf_addf(&source,
+			"\tif (row < N && column + %d < D)\n\t\ty[row * D + column + %d] = \"%d\"[0] * x[row "
+			"* D];\n", i, i, number);
 	text = json_stringn(source.data, source.len);
-	solution = json_pack("{s:s, s:O, s:[i,i,i], s:f}", "id", "0123456789abcdef0123456789abcdef", "source", text, "block",
+	solution = json_pack("{s:s, s:O, s:[i,i,i], s:f}", "id", "0123456789abcdef0123456789abcdef", "source",
+		text, "block",
 		number, 2, 3, "cost", number * 1.25);
-	line = json_pack("{s:s, s:{s:s}, s:[O,O,O], s:[{s:[{s:s,s:O},{s:s,s:O}]}]}", "schema_version", "1.0", "task", "id",
-		"0123456789abcdef0123456789abcdef", "solutions", solution, solution, solution, "trajectories", "messages", "role",
+	line = json_pack("{s:s, s:{s:s}, s:[O,O,O], s:[{s:[{s:s,s:O},{s:s,s:O}]}]}", "schema_version", "1.0",
+		"task", "id",
+		"0123456789abcdef0123456789abcdef", "solutions", solution, solution, solution, "trajectories",
+		"messages", "role",
 		"assistant", "content", text, "role", "tool", "content", text);
 	rec_json_dump(line, out);
 	json_decref(line);
@@ -71,7 +76,8 @@ splice(const struct buf *line)
 	struct rec_case c;
 
 	buf_reset(&out);
-	if (rec_case_scan(&c, line->data, line->len, NULL) < 0 || rec_case_splice(&c, 1, names, values, &out, NULL) < 0)
+	if (rec_case_scan(&c, line->data, line->len, NULL) < 0 || rec_case_splice(&c, 1, names, values, &out,
+		NULL) < 0)
 		die(EX_DATAERR, "a line does not splice");
 	json_decref(values[0]);
 }
@@ -125,7 +131,9 @@ main(int argc, char **argv)
 	load_lines(argc > 1 ? argv[1] : NULL);
 	parsed = megabytes_per_second(parse);
 	scanned = megabytes_per_second(scan);
-	printf("records: jansson parses %.0f MB/s, the scan %.0f MB/s (%.0f times), scan and splice %.0f MB/s; %d lines of %zu bytes\n",
-		parsed, scanned, scanned / parsed, megabytes_per_second(splice), line_count, total_bytes / (size_t)line_count);
+	printf("records: jansson parses %.0f MB/s, the scan %.0f MB/s (%.0f times), scan and splice %.0f "
+		"MB/s; %d lines of %zu bytes\n",
+		parsed, scanned, scanned / parsed, megabytes_per_second(splice), line_count,
+		total_bytes / (size_t)line_count);
 	return 0;
 }

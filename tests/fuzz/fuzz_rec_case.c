@@ -17,7 +17,8 @@ splice_and_scan(const struct rec_case *c)
 	size_t length;
 
 	if (c->sections <= REC_MAX_SECTIONS - 2) {
-		if (rec_case_splice(c, 2, names, values, &out, NULL) < 0 || rec_case_scan(&again, out.data, out.len, NULL) < 0 ||
+		if (rec_case_splice(c, 2, names, values, &out, NULL) < 0 || rec_case_scan(&again, out.data,
+			out.len, NULL) < 0 ||
 		    again.sections < c->sections || !rec_case_raw(&again, "review", &length))
 			abort();
 	}

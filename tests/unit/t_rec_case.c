@@ -159,9 +159,11 @@ test_splice_keeps_all_other_bytes(void **state)
 	json_t *const values[] = { review, curation };
 
 	(void)state;
-	spliced(sample, 2, names, values, "{ \"schema_version\": \"1.0\" ,\t\"task\": {\"a\":[1,{\"b\":\"}\\\"]\"}]},"
+	spliced(sample, 2, names, values,
+		"{ \"schema_version\": \"1.0\" ,\t\"task\": {\"a\":[1,{\"b\":\"}\\\"]\"}]},"
 		" \"extra\": {\"kept\" : [ 1 , 2.50 ]}, \"review\":{\"status\":\"rejected\"} ,\"curation\":{\"rank\":3}}");
-	spliced("{\"schema_version\":\"1.0\"}", 1, names, values, "{\"schema_version\":\"1.0\",\"review\":{\"status\":\"rejected\"}}");
+	spliced("{\"schema_version\":\"1.0\"}", 1, names, values,
+		"{\"schema_version\":\"1.0\",\"review\":{\"status\":\"rejected\"}}");
 	spliced("{\"review\":1 , \"schema_version\":\"1.0\"} \r", 1, names, values,
 		"{\"review\":{\"status\":\"rejected\"} , \"schema_version\":\"1.0\"} \r");
 	json_decref(review);
@@ -180,7 +182,8 @@ test_splice_validates(void **state)
 	(void)state;
 	assert_int_equal(rec_case_scan(&c, sample, sizeof sample - 1, &err), 0);
 	assert_int_equal(rec_case_splice(&c, 1, names, values, &out, &err), -1);
-	assert_string_equal(buf_str(&err), "review.status: \"maybe\" is none of accepted, rejected, unreviewed");
+	assert_string_equal(buf_str(&err),
+		"review.status: \"maybe\" is none of accepted, rejected, unreviewed");
 	assert_int_equal(out.len, 0);
 	json_decref(review);
 	buf_release(&err);

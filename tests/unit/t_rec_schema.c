@@ -61,14 +61,16 @@ test_invalid_examples_say_why(void **state)
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		char path[512];
 
-		snprintf(path, sizeof path, "%.*s.error", (int)(strlen(found.gl_pathv[i]) - 5), found.gl_pathv[i]);
+		snprintf(path, sizeof path, "%.*s.error", (int)(strlen(found.gl_pathv[i]) - 5),
+			found.gl_pathv[i]);
 		buf_reset(&err);
 		buf_reset(&wanted);
 		assert_int_equal(buf_read_file(&wanted, path, MAX_EXAMPLE_BYTES, &ignored), 0);
 		assert_int_equal(check_file(found.gl_pathv[i], &err), -1);
 		buf_addc(&err, '\n');
 		if (strcmp(buf_str(&err), buf_str(&wanted)))
-			fail_msg("%s: %s was expected, and this came: %s", found.gl_pathv[i], buf_str(&wanted), buf_str(&err));
+			fail_msg("%s: %s was expected, and this came: %s", found.gl_pathv[i],
+				buf_str(&wanted), buf_str(&err));
 	}
 	globfree(&found);
 	buf_release(&err);

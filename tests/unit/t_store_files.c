@@ -72,8 +72,10 @@ static void
 test_names_cannot_leave_the_store(void **state)
 {
 	static const char *const bad[][2] = {
-		{ "..", "abcdef" }, { "answers/x", "abcdef" }, { "", "abcdef" }, { "tmp", "abcdef" }, { "answers", "" },
-		{ "answers", "ab" }, { "answers", "../../etc/passwd" }, { "answers", "ABCDEF" }, { "answers", "ab/cdef" },
+		{ "..", "abcdef" }, { "answers/x", "abcdef" }, { "", "abcdef" }, { "tmp", "abcdef" },
+			{ "answers", "" },
+		{ "answers", "ab" }, { "answers", "../../etc/passwd" }, { "answers", "ABCDEF" }, { "answers",
+		"ab/cdef" },
 	};
 	struct store *s = opened();
 	struct buf err = BUF_INIT, out = BUF_INIT;
@@ -118,7 +120,8 @@ write_many(void)
 	for (int i = 0; i < PUTS; i++) {
 		snprintf(id, sizeof id, "%032x", i);
 		memset(text, 'a' + i % 26, sizeof text);
-		if (store_put(s, "raced", id, text, sizeof text, NULL) < 0 || store_journal(s, "evaluated", id, NULL) < 0)
+		if (store_put(s, "raced", id, text, sizeof text, NULL) < 0 || store_journal(s, "evaluated",
+			id, NULL) < 0)
 			_exit(1);
 	}
 	store_close(s);

@@ -51,7 +51,8 @@ write_lines(const char *name, int count)
 	for (int i = 0; i < count; i++) {
 		char line[64];
 
-		io_write(out, line, (size_t)snprintf(line, sizeof line, "line %d of a file %u\n", i, (unsigned)i * 2654435761u));
+		io_write(out, line, (size_t)snprintf(line, sizeof line, "line %d of a file %u\n", i,
+			(unsigned)i * 2654435761u));
 	}
 	assert_int_equal(io_commit(out, &err), 0);
 }
@@ -186,7 +187,8 @@ test_damage_is_an_error(void **state)
 		buf_reset(&err);
 		count_lines(path_of("bad.zst"), &end, &err);
 		/* Some bits mean nothing: then the content is what it was. */
-		if (end != IO_ERROR && (content.len != whole.len || memcmp(content.data, whole.data, whole.len)))
+		if (end != IO_ERROR && (content.len != whole.len || memcmp(content.data, whole.data,
+			whole.len)))
 			fail_msg("byte %zu flipped: not seen", at);
 	}
 	save("text.zst", "{\"a\":1}\n", 8);
