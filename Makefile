@@ -25,6 +25,8 @@ AR := ar
 OPT ?= -O2
 CUDA ?= /usr/local/cuda
 PREFIX ?= /usr/local
+# V=1 shows whole commands.
+Q := $(if $(V),,@)
 VERSION := 0.1.0
 # The PTX machine's lane loops are vectorised by the compiler; results do not depend on this choice.
 PTX_MARCH ?= x86-64-v3
@@ -75,7 +77,8 @@ programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(LIBEXEC)/record
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CPPFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) $(CFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c -o $@ $<
+	@echo '  CC   $<'
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) $(CFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c -o $@ $<
 
 CPPFLAGS_base := -DKM_VERSION='"$(VERSION)"'
 CPPFLAGS_recorder = $(CPPFLAGS_cuda)
@@ -85,14 +88,15 @@ CFLAGS_ptx := -O3 -march=$(PTX_MARCH)
 define archive_rule
 $(B)/lib$(1).a: $(call objects,$(call lib_sources,$(1)))
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	$(Q)$$(AR) rcs $$@ $$^
 endef
 $(foreach l,$(ALL_LIBS),$(eval $(call archive_rule,$(l))))
 
 define program_rule
 $(BUILD)/bin/km-$(1): $(call objects,$(wildcard stages/$(1)/*.c)) $(call archives,$(ALL_LIBS))
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) $$(LDLIBS_$(1))
+	@echo '  LD   $$@'
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) $$(LDLIBS_$(1))
 endef
 LDLIBS_review := -lncursesw
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
@@ -102,18 +106,20 @@ RECORDER := $(LIBEXEC)/recorder/libcudart.so.13
 RECORDER_SOURCES := $(wildcard common/cuda/recorder/*.c) common/cuda/occupancy.c
 $(RECORDER): $(call objects,$(RECORDER_SOURCES)) common/cuda/recorder/version.map
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/recorder/version.map \
+	@echo '  LD   $@'
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/recorder/version.map \
 		-Wl,-z,defs -o $@ $(filter %.o,$^)
 PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 $(LIBEXEC)/profiles/%: common/cuda/profiles/%
 	@mkdir -p $(@D)
-	cp $< $@
+	$(Q)cp $< $@
 
 folder_of = $(notdir $(patsubst %/,%,$(dir $(1))))
 define internal_rule
 $(call internal_name,$(1)): $(call objects,$(1)) $(call archives,$(LIBS_$(call folder_of,$(1))))
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	@echo '  LD   $$@'
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 endef
 $(foreach m,$(INTERNAL),$(eval $(call internal_rule,$(m))))
 
@@ -121,14 +127,16 @@ unit_lib = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 define unit_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+	@echo '  LD   $$@'
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
 
 define fuzz_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	@echo '  LD   $$@'
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 $(BUILD)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(call unit_lib,$(1))),$(filter-out %_main.c,$(wildcard common/$(l)/*.c))))
 	@mkdir -p $$(@D)
 	clang $$(CPPFLAGS) $$(CPPFLAGS_base) $$(CPPFLAGS_cuda) -std=gnu11 -O1 -g -mavx2 -mfma -mf16c -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ $$(LDLIBS)
@@ -142,10 +150,10 @@ man: $(MAN)
 define man_rule
 $(BUILD)/man/km-$(1).1: stages/$(1)/km-$(1).1 $(BUILD)/bin/km-$(1)
 	@mkdir -p $$(@D)
-	$(BUILD)/bin/km-$(1) --man-options >$$@.options
-	sed -e '/^@OPTIONS@$$$$/{r $$@.options' -e 'd;}' $$< >$$@.tmp
-	rm $$@.options
-	mv $$@.tmp $$@
+	$(Q)$(BUILD)/bin/km-$(1) --man-options >$$@.options
+	$(Q)sed -e '/^@OPTIONS@$$$$/{r $$@.options' -e 'd;}' $$< >$$@.tmp
+	$(Q)rm $$@.options
+	$(Q)mv $$@.tmp $$@
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 
@@ -174,12 +182,14 @@ BENCH := $(wildcard tests/bench/*_bench.c)
 define bench_rule
 $(BUILD)/bench/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(firstword $(subst _, ,$(notdir $(1))))))
 	@mkdir -p $$(@D)
-	$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	@echo '  LD   $$@'
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
 endef
 $(foreach t,$(BENCH),$(eval $(call bench_rule,$(t))))
 $(BUILD)/bench/%.ptx: tests/bench/%.cu
 	@mkdir -p $(@D)
-	nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -lineinfo -ptx -o $@ $<
+	@echo '  NVCC $<'
+	$(Q)nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -lineinfo -ptx -o $@ $<
 bench: programs $(BENCH:tests/bench/%.c=$(BUILD)/bench/%) $(patsubst tests/bench/%.cu,$(BUILD)/bench/%.ptx,$(wildcard tests/bench/*.cu)) ## measure: ratios in one run
 	for b in $(BENCH:tests/bench/%.c=%); do $(BUILD)/bench/$$b $(BUILD)/bench; done
 
