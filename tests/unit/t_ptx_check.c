@@ -88,6 +88,10 @@ test_out_of_bounds(void **state)
 	assert_string_equal(found.buffer, "b");
 	assert_int_equal(found.offset_bytes, -1);
 	rig_close(&f.rig);
+	/* the first byte behind the end */
+	found = expect_finding(&f, LOC(9) "\tld.global.u8 %h1, [%a0+400];\n", false, 1, 1, PTX_FAULT, PTX_OUT_OF_BOUNDS, 9);
+	assert_int_equal(found.offset_bytes, 400);
+	rig_close(&f.rig);
 	/* half of a vector inside, half outside */
 	found = expect_finding(&f, LOC(9) "\tadd.s64 %a5, %a1, 392;\n\tst.global.v4.u32 [%a1+400], {%r1,%r1,%r1,%r1};\n", false,
 		1, 1, PTX_FAULT, PTX_OUT_OF_BOUNDS, 9);
@@ -252,6 +256,86 @@ test_shuffle_from_exited(void **state)
 	rig_close(&f.rig);
 	expect_clean("\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 ret;\n\tshfl.sync.bfly.b32 %r5, %r1, 8, 31, 0xffff;\n", false, 1, 32);
 	expect_finding(&f, LOC(31) "\tshfl.sync.idx.b32 %r5, %r1, 0, 31, 0xffff;\n", false, 1, 32, PTX_OK, PTX_LANE_NOT_IN_MASK, 31);
+	rig_close(&f.rig);
+}
+
+/* Where the text puts a join before the blocks that lead to it, lanes still meet there, in loops too. */
+static void
+test_reconvergence(void **state)
+{
+	(void)state;
+	struct fault f;
+	open_fault(&f, "\tmov.u32 %r5, 0;\n\tmov.u32 %r6, -1;\n\tsetp.lt.u32 %p1, %r1, 16;\nLOOP:\n\t@%p1 bra A;\n\tbra B;\n"
+		"JOIN:\n\tactivemask.b32 %r7;\n\tand.b32 %r6, %r6, %r7;\n\tadd.u32 %r5, %r5, 1;\n\tsetp.lt.u32 %p2, %r5, 4;\n"
+		"\t@%p2 bra LOOP;\n\tbra END;\nA:\n\tadd.u32 %r8, %r8, 1;\n\tbra JOIN;\nB:\n\tadd.u32 %r8, %r8, 2;\n"
+		"\tadd.u32 %r8, %r8, 2;\n\tbra JOIN;\nEND:\n\tst.global.u32 [%a4], %r6;\n", false);
+	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
+	for (int k = 0; k < 32; k++)
+		assert_int_equal(f.b[k], 0xffffffff);
+	assert_int_equal(f.rig.counters.divergent_branches, 4);
+	rig_close(&f.rig);
+}
+
+/* The lane that a shuffle reads, by the words of the manual */
+static int
+shuffle_source(const char *mode, int lane, uint32_t b, uint32_t c, bool *valid)
+{
+	int bval = (int)(b & 31), cval = (int)(c & 31), segmask = (int)(c >> 8 & 31);
+	int max_lane = (lane & segmask) | (cval & ~segmask), min_lane = lane & segmask, j = 0;
+	if (!strcmp(mode, "up")) {
+		j = lane - bval;
+		*valid = j >= max_lane;
+	} else {
+		j = !strcmp(mode, "down") ? lane + bval : !strcmp(mode, "bfly") ? lane ^ bval : min_lane | (bval & ~segmask);
+		*valid = j <= max_lane;
+	}
+	return *valid ? j : lane;
+}
+
+static void
+test_shuffles(void **state)
+{
+	(void)state;
+	static const char *const modes[] = { "up", "down", "bfly", "idx" };
+	static const uint32_t clamps[] = { 31, 0, 0x181f, 0x1c1f, 0x1800, 0x100f, 0x0e07 };
+	for (int m = 0; m < 4; m++)
+		for (uint32_t b = 0; b < 32; b += b < 8 ? 1 : 7)
+			for (size_t c = 0; c < sizeof clamps / sizeof *clamps; c++)
+				for (int fixed = 0; fixed < 2; fixed++) {
+					struct buf body = BUF_INIT;
+					struct fault f;
+					buf_addf(&body, "\tmov.u32 %%r5, %u;\n\tmul.lo.u32 %%r7, %%r1, 3;\n", b);
+					if (fixed)
+						buf_addf(&body, "\tshfl.sync.%s.b32 %%r6|%%p1, %%r7, %u, %u, -1;\n", modes[m], b, clamps[c]);
+					else
+						buf_addf(&body, "\tshfl.sync.%s.b32 %%r6|%%p1, %%r7, %%r5, %u, -1;\n", modes[m], clamps[c]);
+					buf_adds(&body, "\tselp.u32 %r8, 1000, 0, %p1;\n\tadd.u32 %r6, %r6, %r8;\n\tst.global.u32 [%a4], %r6;\n");
+					open_fault(&f, buf_str(&body), false);
+					assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
+					for (int l = 0; l < 32; l++) {
+						bool valid;
+						int from = shuffle_source(modes[m], l, b, clamps[c], &valid);
+						if (f.b[l] != (uint32_t)(from * 3 + valid * 1000))
+							fail_msg("%s %u %#x lane %d: %u", modes[m], b, clamps[c], l, f.b[l]);
+					}
+					rig_close(&f.rig);
+					buf_release(&body);
+				}
+}
+
+/* Half of the warp loops for so long that the other half gets its turn, and has to wait in the shuffle. */
+static void
+test_collective_waits(void **state)
+{
+	(void)state;
+	struct fault f;
+	open_fault(&f, "\tmov.u32 %r5, 0;\n\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 bra S;\nL:\n\tadd.u32 %r5, %r5, 1;\n"
+		"\tsetp.lt.u32 %p2, %r5, 30000;\n\t@%p2 bra L;\nS:\n\tshfl.sync.idx.b32 %r6, %r5, 3, 31, -1;\n"
+		"\tst.global.u32 [%a4], %r6;\n", false);
+	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
+	for (int k = 0; k < 32; k++)
+		assert_int_equal(f.b[k], 30000);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 0);
 	rig_close(&f.rig);
 }
 
@@ -433,7 +517,8 @@ main(void)
 		cmocka_unit_test(test_read_only), cmocka_unit_test(test_shared_bounds), cmocka_unit_test(test_local_bounds),
 		cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_initialised_by_host),
 		cmocka_unit_test(test_divergent_barrier), cmocka_unit_test(test_shuffle_from_exited),
-		cmocka_unit_test(test_deadlock), cmocka_unit_test(test_trap), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_reconvergence), cmocka_unit_test(test_shuffles),
+		cmocka_unit_test(test_collective_waits), cmocka_unit_test(test_deadlock), cmocka_unit_test(test_trap), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_unsupported), cmocka_unit_test(test_refused), cmocka_unit_test(test_map_refuses),
 		cmocka_unit_test(test_findings_are_bounded), cmocka_unit_test(test_counters),
 	};
