@@ -1,9 +1,8 @@
 /* How fast sections are found: MB/s of the scan, of scan and splice, and of jansson's parser on the same
- * lines in the same run. In: nothing, or a file of cases. Out: one line each. */
+ * lines in the same run. In: nothing. Out: one line. */
 #include <time.h>
 
 #include "base/die.h"
-#include "base/io.h"
 #include "rec/case.h"
 #include "rec/json.h"
 
@@ -41,21 +40,12 @@ make_line(struct buf *out, int number)
 }
 
 static void
-load_lines(const char *path)
+make_lines(void)
 {
-	struct buf err = BUF_INIT;
-	struct io_in *in = path ? io_open_in(path, &err) : NULL;
-
-	if (path && !in)
-		die(EX_NOINPUT, "%s", buf_str(&err));
 	for (; line_count < LINES; line_count++) {
-		if (!path)
-			make_line(&lines[line_count], line_count);
-		else if (io_read_line(in, &lines[line_count], REC_CASE_MAX_BYTES, &err) != IO_LINE)
-			break;
+		make_line(&lines[line_count], line_count);
 		total_bytes += lines[line_count].len;
 	}
-	io_close_in(in);
 }
 
 static void
@@ -124,11 +114,11 @@ megabytes_per_second(void (*work)(const struct buf *))
 }
 
 int
-main(int argc, char **argv)
+main(void)
 {
 	double parsed, scanned;
 
-	load_lines(argc > 1 ? argv[1] : NULL);
+	make_lines();
 	parsed = megabytes_per_second(parse);
 	scanned = megabytes_per_second(scan);
 	printf("records: jansson parses %.0f MB/s, the scan %.0f MB/s (%.0f times), scan and splice %.0f "
