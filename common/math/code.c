@@ -25,7 +25,7 @@ code_name(struct buf *b, const char *name)
 		"nearbyint", "trunc", "isnan", "isinf", "pow", "ldexp", "frexp", "malloc", "free", "abort",
 		"int64_t", "int32_t", "uint8_t", "uint32_t", "uint64_t", "INFINITY", "NAN", "INT64_MIN",
 		"INT64_MAX", "NULL", "main", "memcpy", "j0", "j1", "jn", "y0", "y1", "yn", "gamma",
-		"signgam", "asm", "typeof", "linux", "unix"
+		"signgam", "asm", "typeof", "linux", "unix", "copysign", "size_t"
 	};
 	size_t length = strlen(name);
 	bool taken = name[length - 1] == '_' || name[0] == '_';
