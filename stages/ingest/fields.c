@@ -7,19 +7,19 @@
 
 enum { LONGEST_WORD = 40, MAX_DEPTH = 8 };
 
-static const struct field axis[] = {
+static const struct field axis_fields[] = {
 	{ "name", FIELD_STRING, true, NULL },
 	{ "value", FIELD_INTEGER, false, NULL },
 	{ "expr", FIELD_STRING, false, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field scalar[] = {
+static const struct field scalar_fields[] = {
 	{ "name", FIELD_STRING, true, NULL },
 	{ "dtype", FIELD_STRING, true, NULL },
 	{ "value", FIELD_NUMBER, true, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field domain[] = {
+static const struct field domain_fields[] = {
 	{ "distribution", FIELD_STRING, true, NULL },
 	{ "mean", FIELD_NUMBER, false, NULL },
 	{ "scale", FIELD_NUMBER, false, NULL },
@@ -29,39 +29,39 @@ static const struct field domain[] = {
 	{ "value", FIELD_NUMBER, false, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field input[] = {
+static const struct field input_fields[] = {
 	{ "name", FIELD_STRING, true, NULL },
 	{ "dtype", FIELD_STRING, true, NULL },
 	{ "shape", FIELD_STRINGS, true, NULL },
-	{ "domain", FIELD_OBJECT, true, domain },
+	{ "domain", FIELD_OBJECT, true, domain_fields },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field output[] = {
+static const struct field output_fields[] = {
 	{ "name", FIELD_STRING, true, NULL },
 	{ "dtype", FIELD_STRING, true, NULL },
 	{ "shape", FIELD_STRINGS, true, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field tolerance[] = {
+static const struct field tolerance_fields[] = {
 	{ "rtol", FIELD_NUMBER, true, NULL },
 	{ "atol", FIELD_NUMBER, true, NULL },
 	{ "reduction", FIELD_STRING, false, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field workload[] = {
+static const struct field workload_fields[] = {
 	{ "name", FIELD_STRING, true, NULL },
 	{ "role", FIELD_STRING, true, NULL },
 	{ "axes", FIELD_INTEGERS, true, NULL },
 	{ "held_out", FIELD_BOOLEAN, false, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field example[] = {
+static const struct field example_fields[] = {
 	{ "axes", FIELD_INTEGERS, false, NULL },
 	{ "inputs", FIELD_ARRAYS, true, NULL },
 	{ "outputs", FIELD_ARRAYS, true, NULL },
 	{ NULL, FIELD_STRING, false, NULL },
 };
-static const struct field source[] = {
+static const struct field source_fields[] = {
 	{ "kind", FIELD_STRING, true, NULL },
 	{ "author", FIELD_STRING, false, NULL },
 	{ "url", FIELD_STRING, false, NULL },
@@ -75,15 +75,15 @@ const struct field fields_task[] = {
 	{ "tags", FIELD_STRINGS, false, NULL },
 	{ "forms", FIELD_STRINGS, true, NULL },
 	{ "oracle", FIELD_STRING, true, NULL },
-	{ "axes", FIELD_OBJECTS, true, axis },
-	{ "scalars", FIELD_OBJECTS, false, scalar },
-	{ "inputs", FIELD_OBJECTS, true, input },
-	{ "outputs", FIELD_OBJECTS, true, output },
-	{ "tolerance", FIELD_OBJECT, false, tolerance },
-	{ "workloads", FIELD_OBJECTS, true, workload },
-	{ "examples", FIELD_OBJECTS, false, example },
+	{ "axes", FIELD_OBJECTS, true, axis_fields },
+	{ "scalars", FIELD_OBJECTS, false, scalar_fields },
+	{ "inputs", FIELD_OBJECTS, true, input_fields },
+	{ "outputs", FIELD_OBJECTS, true, output_fields },
+	{ "tolerance", FIELD_OBJECT, false, tolerance_fields },
+	{ "workloads", FIELD_OBJECTS, true, workload_fields },
+	{ "examples", FIELD_OBJECTS, false, example_fields },
 	{ "license", FIELD_STRING, true, NULL },
-	{ "source", FIELD_OBJECT, true, source },
+	{ "source", FIELD_OBJECT, true, source_fields },
 	{ NULL, FIELD_STRING, false, NULL },
 };
 

@@ -170,24 +170,26 @@ text_release(struct text_lines *lines)
 void
 text_fit(const char *text, int width, struct buf *out)
 {
-	size_t length = strlen(text), before_last = out->len;
-	int column = 0, column_before_last = 0;
+	size_t length = strlen(text), room = out->len;
+	int column = 0, column_of_room = 0;
 
 	while (length) {
 		struct glyph g = next_glyph(text, length);
 
+		/* Up to here there is room for the mark of a cut. */
+		if (column < width) {
+			room = out->len;
+			column_of_room = column;
+		}
 		if (column + g.columns > width) {
-			/* The mark of a cut takes the place of the last character that fits. */
-			out->len = column == width ? before_last : out->len;
-			column = column == width ? column_before_last : column;
+			out->len = room;
+			column = column_of_room;
 			if (width > 0) {
 				buf_addc(out, '~');
 				column++;
 			}
 			break;
 		}
-		before_last = out->len;
-		column_before_last = column;
 		buf_add(out, g.bytes, g.length);
 		column += g.columns;
 		text += g.taken;
