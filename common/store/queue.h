@@ -90,7 +90,8 @@ int queue_undo(struct queue *q, const char *actor, const char *actor_kind, const
 	struct buf *err);
 
 /* Decisions in order of name: for each name the accept or reject that holds for its state on the list, or
- * else its latest about another state; or the whole log, by name, task id and sequence. The callback returns 0 to go on. 0, or -1 with a sentence or what it returned. */
+ * else its latest about another state; or the whole log, by name, task id and sequence. The callback returns
+ * 0 to go on. 0, or -1 with a sentence, or what the callback returned. */
 typedef int queue_visit(void *context, const struct queue_decision *decision);
 int queue_decisions(struct queue *q, bool whole_log, queue_visit *visit, void *context, struct buf *err);
 
