@@ -34,8 +34,10 @@ decode_fail(struct decoder *d, const char *format, ...)
 	buf_addf(d->err, "%s", buf_str(&reason));
 	if (s) {
 		buf_addf(d->err, " (line %u of the PTX", s->line);
-		if (s->location.line && s->location.file < m->n_files && m->files[s->location.file])
-			buf_addf(d->err, ", %s:%u", m->files[s->location.file], s->location.line);
+		const char *file = s->location.line && s->location.file < m->n_files ? m->files[s->location.file] : NULL;
+		const char *slash = file ? strrchr(file, '/') : NULL;
+		if (file)
+			buf_addf(d->err, ", %s:%u", slash ? slash + 1 : file, s->location.line);
 		buf_adds(d->err, ")");
 	}
 	buf_adds(d->err, ".");

@@ -224,10 +224,13 @@ lanes_past(const struct warp *w, uint32_t arrived, uint32_t pc)
 {
 	const struct insn *code = w->core->code;
 	uint32_t past = 0, depth = w->depth[__builtin_ctz(arrived)];
-	EACH_IN(w->runnable & ~arrived, l) {
-		uint32_t at = KEY_PC(w->key[l]);
-		if (w->depth[l] == depth && at > pc && code[at].kind != K_EXIT && reaches(code, pc + 1, at))
-			past |= 1u << l;
+	for (uint32_t rest = w->runnable & ~arrived; rest;) {
+		uint32_t lane = (uint32_t)__builtin_ctz(rest), key = w->key[lane], at = KEY_PC(key), here = 0;
+		EACH_IN(rest, l)
+			here |= (uint32_t)(w->key[l] == key) << l;
+		if (w->depth[lane] == depth && at > pc && code[at].kind != K_EXIT && reaches(code, pc + 1, at))
+			past |= here;
+		rest &= ~here;
 	}
 	return past;
 }

@@ -49,9 +49,9 @@ expect_finding(struct fault *f, const char *body, bool checked, uint32_t grid, u
 	struct ptx_finding found = *ptx_finding_at(f->rig.machine, 0);
 	assert_string_equal(ptx_kind_name(found.kind), ptx_kind_name(kind));
 	assert_int_equal(found.line, line);
-	assert_string_equal(found.file, "/src/fault.cu");
+	assert_string_equal(found.file, "fault.cu");	/* without its folder */
 	assert_string_equal(found.kernel, "k");
-	assert_non_null(strstr(found.message, "/src/fault.cu"));
+	assert_non_null(strstr(found.message, " at fault.cu:"));
 	return found;
 }
 
@@ -241,6 +241,10 @@ test_divergent_barrier(void **state)
 	expect_finding(&f, "\tsetp.lt.u32 %p1, %r1, 32;\n\t@%p1 bra L;\n" LOC(20) "\tbar.sync 0;\n\tbra M;\nL:\n" LOC(22)
 		"\tbar.sync 0;\nM:\n", false, 1, 64, PTX_OK, PTX_BARRIER_MISMATCH, 20);
 	rig_close(&f.rig);
+	/* a part of the warp goes past the barrier and ends, where a GPU would wait for the others */
+	found = expect_finding(&f, "\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n" LOC(24) "\tbar.sync 0;\nL:\n\tadd.u32 %r5, %r5, 1;\n"
+		"\tst.global.u32 [%a4], %r5;\n", false, 1, 32, PTX_OK, PTX_DIVERGENT_BARRIER, 24);
+	rig_close(&f.rig);
 	/* lanes that have left do not count, and neither do diverged lanes that meet at one barrier */
 	expect_clean("\tsetp.ge.u32 %p1, %r1, 40;\n\t@%p1 ret;\n\tbar.sync 0;\n", false, 1, 64);
 	expect_clean("\tsetp.lt.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n\tadd.u32 %r5, %r1, 1;\nL:\n\tbar.sync 0;\n", false, 1, 64);
@@ -390,7 +394,7 @@ test_unsupported(void **state)
 	open_fault(&f, LOC(41) "\twgmma.fence.sync.aligned;\n", false);
 	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_UNSUPPORTED);
 	assert_non_null(strstr(buf_str(&f.rig.err), "Kernel k uses wgmma.fence.sync.aligned"));
-	assert_non_null(strstr(buf_str(&f.rig.err), "/src/fault.cu:41"));
+	assert_non_null(strstr(buf_str(&f.rig.err), ", fault.cu:41)"));
 	assert_int_equal(ptx_kernel_check(f.rig.module, "k", &f.rig.err), -1);
 	rig_close(&f.rig);
 	static const char *const others[] = { "mbarrier.init.shared.b64 [%a0], 1", "cp.async.bulk.commit_group", "tex.1d.v4.f32.s32 x",
