@@ -65,6 +65,12 @@ decode_in_kernel(const struct decoder *d)
 	return d->function->is_kernel;
 }
 
+int64_t
+decode_param_bytes(const struct decoder *d)
+{
+	return d->image->kernel->public.params_bytes;
+}
+
 uint32_t
 decode_current_function(const struct decoder *d)
 {

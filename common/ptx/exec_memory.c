@@ -303,7 +303,7 @@ decode_kernel_param(struct decoder *d, const struct operand *o, bool *is_kernel)
 		return true;
 	struct insn *i = decode_insn(d);
 	int64_t end = i->imm + (int64_t)i->size * i->n;
-	return (i->imm >= 0 && end <= MAX_PARAM_BYTES) || decode_fail(d, "beyond the parameters");
+	return (i->imm >= 0 && end <= decode_param_bytes(d)) || decode_fail(d, "beyond the parameters");
 }
 
 /* ld and st of the parameters of kernels and calls */

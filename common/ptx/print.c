@@ -141,6 +141,7 @@ assert_call(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide)
 	device_string(i, w, lane, call_parameter(i, w, lane, 1), file);
 	unsigned line = (unsigned)call_parameter(i, w, lane, 2);
 	struct finding_place place = { .check = PTX_MEMCHECK, .kind = PTX_ASSERT, .lane = lane };
-	report(w, i, &place, "Assertion \"%s\" failed (%s:%u)", buf_str(what), buf_str(file), line);
+	const char *slash = strrchr(buf_str(file), '/');
+	report(w, i, &place, "Assertion \"%s\" failed (%s:%u)", buf_str(what), slash ? slash + 1 : buf_str(file), line);
 	longjmp(w->core->stop, PTX_FAULT);
 }

@@ -104,6 +104,7 @@ bool decode_by_operands(struct decoder *d, const struct row *row, const struct m
 bool decode_flush(struct decoder *d);		/* .ftz: denormal sources are zeros. Always true. */
 void decode_pattern(struct decoder *d);		/* gives the instruction a pattern */
 bool decode_in_kernel(const struct decoder *d);		/* not in a function that is called */
+int64_t decode_param_bytes(const struct decoder *d);		/* of the kernel */
 uint32_t decode_current_function(const struct decoder *d);
 bool decode_is_predicate(const struct decoder *d, const struct operand *o);
 void *decode_alloc(struct decoder *d, size_t bytes);

@@ -480,6 +480,15 @@ enter(struct warp *w, struct group *g, const struct insn *i, uint32_t mask, uint
 }
 
 static bool
+same_sizes(const struct variable *formal, uint32_t n_formal, const struct call_argument *list, uint32_t n)
+{
+	bool same = n == n_formal;
+	for (uint32_t k = 0; same && k < n; k++, formal = formal->next)
+		same = formal->bytes == list[k].bytes;
+	return same;
+}
+
+static bool
 call(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
 {
 	const struct image *im = w->core->image;
@@ -496,7 +505,8 @@ call(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
 				bad_call(w, i, lanes, PTX_BAD_CALL, "A call through a pointer that is no function");
 			callee = (uint32_t)number;
 			const struct function *f = im->functions[callee].function;
-			if (f->n_params != i->call->n_arguments || f->n_returns != i->call->n_returns)
+			if (!same_sizes(f->params, f->n_params, i->call->arguments, i->call->n_arguments)
+				|| !same_sizes(f->returns, f->n_returns, i->call->returns, i->call->n_returns))
 				bad_call(w, i, lanes, PTX_BAD_CALL, "A call through a pointer to a function with other parameters");
 			const struct variable *v = f->params;
 			for (uint32_t k = 0; k < f->n_params; k++, v = v->next)

@@ -359,6 +359,39 @@ test_deadlock(void **state)
 	rig_close(&f.rig);
 }
 
+/* A function pointer whose function has other parameters, and one that is no function at all */
+static void
+test_bad_calls(void **state)
+{
+	(void)state;
+	static const char *const pointers[] = { "f", "12345" };
+	for (int k = 0; k < 2; k++) {
+		struct buf text = BUF_INIT;
+		struct rig r;
+		buf_addf(&text, RIG_HEADER ".func (.param .b32 r) f(.param .align 8 .b8 x[256])\n{\n\tret;\n}\n"
+			".entry k()\n{\n\t.reg .b64 %%a;\n\tmov.u64 %%a, f;\n\tmov.u64 %%a, %s;\n\t.param .b32 p;\n\t.param .b32 q;\n"
+			"P: .callprototype (.param .b32 _) _ (.param .b32 _);\n\tcall (q), %%a, (p), P;\n\tret;\n}\n", pointers[k]);
+		rig_open(&r, text.data, text.len, NULL);
+		assert_int_equal(rig_run(&r, "k", 1, 32, NULL, 0), PTX_FAULT);
+		assert_int_equal(ptx_finding_at(r.machine, 0)->kind, PTX_BAD_CALL);
+		rig_close(&r);
+		buf_release(&text);
+	}
+}
+
+static void
+test_stack_overflow(void **state)
+{
+	(void)state;
+	static const char text[] = RIG_HEADER ".func f()\n{\n\t.local .align 8 .b8 mine[64];\n\t.reg .b64 %a;\n\tmov.u64 %a, mine;\n"
+		"\tst.local.u64 [%a], %a;\n\tcall f;\n\tret;\n}\n.entry k()\n{\n\tcall f;\n\tret;\n}\n";
+	struct rig r;
+	rig_open(&r, text, sizeof text - 1, NULL);
+	assert_int_equal(rig_run(&r, "k", 1, 64, NULL, 0), PTX_FAULT);
+	assert_int_equal(ptx_finding_at(r.machine, 0)->kind, PTX_STACK_OVERFLOW);
+	rig_close(&r);
+}
+
 static void
 test_trap(void **state)
 {
@@ -522,7 +555,8 @@ main(void)
 		cmocka_unit_test(test_uninitialised), cmocka_unit_test(test_initialised_by_host),
 		cmocka_unit_test(test_divergent_barrier), cmocka_unit_test(test_shuffle_from_exited),
 		cmocka_unit_test(test_reconvergence), cmocka_unit_test(test_shuffles),
-		cmocka_unit_test(test_collective_waits), cmocka_unit_test(test_deadlock), cmocka_unit_test(test_trap), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_collective_waits), cmocka_unit_test(test_deadlock), cmocka_unit_test(test_bad_calls),
+		cmocka_unit_test(test_stack_overflow), cmocka_unit_test(test_trap), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_unsupported), cmocka_unit_test(test_refused), cmocka_unit_test(test_map_refuses),
 		cmocka_unit_test(test_findings_are_bounded), cmocka_unit_test(test_counters),
 	};

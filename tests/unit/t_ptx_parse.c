@@ -162,6 +162,8 @@ test_check_refuses(void **state)
 		{ "ld.global.u32 %r1, %r2;", "no address" },
 		{ "st.param.u32 [n], %r1;", "kernel parameter" },
 		{ "ld.param.u32 %r1, [n+40000];", "beyond" },
+		{ "ld.param.u32 %r1, [n+4];", "beyond" },
+		{ "ld.param.u64 %d1, [n];", "beyond" },
 		{ "call nobody, (n);", "nobody" },
 		{ "setp.eq.s32 %r1, %r1, %r2;", "destination" },
 		{ "setp.lt.b32 %p1, %r1, %r2;", "no order" },
