@@ -317,6 +317,37 @@ test_answers_are_kept(void **state)
 	buf_release(&err);
 }
 
+/* An answer that was given to another question is not taken, even where it lies under this one's id. */
+static void
+test_foreign_answer(void **state)
+{
+	static const char foreign[] = "{\"request_sha256\":\"00\",\"message\":{\"role\":\"assistant\",\"content\":\"hello\"}}";
+	const struct stub_step step = { .status = 200, .body = REPLY };
+	json_t *messages = json_pack("[{s:s,s:s}]", "role", "user", "content", "hi"), *tools = tools_definitions();
+	struct policy_request r = { PHASE_SOLVE, "", 0, 0, messages, tools };
+	struct policy_counts counts;
+	struct policy_file file;
+	struct buf err = BUF_INIT;
+	struct model m;
+	char id[33];
+
+	(void)state;
+	model_start(&m, &step, 1);
+	assert_int_equal(policy_file_load(&file, m.file.data, true, &err), 0);
+	policy_answer_id(file.identity_sha256, &r, id);
+	struct store *store = store_open(m.store.data, &err);
+	assert_int_equal(store_put(store, "answers", id, foreign, strlen(foreign), &err), 0);
+	store_close(store);
+	assert_int_equal(model_ask(&m, "hi", 0, false, &counts, &err), POLICY_FAILED);
+	assert_non_null(strstr(err.data, "does not belong to its id"));
+	assert_int_equal(m.server.requests, 0);
+	policy_file_release(&file);
+	model_stop(&m);
+	json_decref(messages);
+	json_decref(tools);
+	buf_release(&err);
+}
+
 static void
 test_frozen(void **state)
 {
@@ -460,7 +491,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_transcript_check), cmocka_unit_test(test_transcript_turns),
 		cmocka_unit_test(test_transcript_hash), cmocka_unit_test(test_transcript_missing),
-		cmocka_unit_test(test_answers_are_kept), cmocka_unit_test(test_frozen), cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_answers_are_kept), cmocka_unit_test(test_foreign_answer),
+		cmocka_unit_test(test_frozen), cmocka_unit_test(test_failures),
 		cmocka_unit_test(test_budget), cmocka_unit_test(test_policy_file), cmocka_unit_test(test_answer_id),
 	};
 

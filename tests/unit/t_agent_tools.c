@@ -170,8 +170,8 @@ test_finding_lines(void **state)
 		long line;
 	} cases[] = {
 		{ "solution.cu", "x", 107 }, { "/x/build/solution.cu", "x", 107 },
-		{ "device_functions.hpp", "at device_functions.hpp:107, inlined at solution.cu:11 (atom)", 11 },
-		{ "device_functions.hpp", "at device_functions.hpp:107 (atom)", 0 },
+		{ "device.hpp", "at device.hpp:107, inlined at solution.cu:11 (atom)", 11 },
+		{ "device.hpp", "at device.hpp:107 (atom)", 0 },
 	};
 
 	(void)state;
@@ -316,7 +316,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts), cmocka_unit_test(test_held_out_is_not_described),
 		cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
-		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_finding_lines), cmocka_unit_test(test_hidden_forms),
+		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_finding_lines),
+		cmocka_unit_test(test_hidden_forms),
 		cmocka_unit_test(test_shown_forms), cmocka_unit_test(test_guidance), cmocka_unit_test(test_repair_prompt),
 	};
 
