@@ -25,7 +25,8 @@ AR := ar
 OPT ?= -O2
 CUDA ?= /usr/local/cuda
 PREFIX ?= /usr/local
-# V=1 shows whole commands.
+# V=1 shows whole commands. Everything is made under another name and moved into place: a killed make leaves no
+# half of a file that counts as made.
 Q := $(if $(V),,@)
 VERSION := 0.1.0
 # The PTX machine's lane loops are vectorised by the compiler; results do not depend on this choice.
@@ -78,7 +79,8 @@ programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(LIBEXEC)/record
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	@echo '  CC   $<'
-	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) $(CFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) $(CFLAGS) $(CFLAGS_$(notdir $(patsubst %/,%,$(dir $<)))) -MMD -MP -MF $(@:.o=.d) -MT $@ -c -o $@.tmp $<
+	$(Q)mv $@.tmp $@
 
 CPPFLAGS_base := -DKM_VERSION='"$(VERSION)"'
 CPPFLAGS_recorder = $(CPPFLAGS_cuda)
@@ -88,7 +90,8 @@ CFLAGS_ptx := -O3 -march=$(PTX_MARCH)
 define archive_rule
 $(B)/lib$(1).a: $(call objects,$(call lib_sources,$(1)))
 	@rm -f $$@
-	$(Q)$$(AR) rcs $$@ $$^
+	$(Q)$$(AR) rcs $$@.tmp $$^
+	$(Q)mv $$@.tmp $$@
 endef
 $(foreach l,$(ALL_LIBS),$(eval $(call archive_rule,$(l))))
 
@@ -96,7 +99,8 @@ define program_rule
 $(BUILD)/bin/km-$(1): $(call objects,$(wildcard stages/$(1)/*.c)) $(call archives,$(ALL_LIBS))
 	@mkdir -p $$(@D)
 	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS) $$(LDLIBS_$(1))
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS) $$(LDLIBS_$(1))
+	$(Q)mv $$@.tmp $$@
 endef
 LDLIBS_review := -lncursesw
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
@@ -108,7 +112,8 @@ $(RECORDER): $(call objects,$(RECORDER_SOURCES)) common/cuda/recorder/version.ma
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/recorder/version.map \
-		-Wl,-z,defs -o $@ $(filter %.o,$^)
+		-Wl,-z,defs -o $@.tmp $(filter %.o,$^)
+	$(Q)mv $@.tmp $@
 PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 $(LIBEXEC)/profiles/%: common/cuda/profiles/%
 	@mkdir -p $(@D)
@@ -119,7 +124,8 @@ define internal_rule
 $(call internal_name,$(1)): $(call objects,$(1)) $(call archives,$(LIBS_$(call folder_of,$(1))))
 	@mkdir -p $$(@D)
 	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
+	$(Q)mv $$@.tmp $$@
 endef
 $(foreach m,$(INTERNAL),$(eval $(call internal_rule,$(m))))
 
@@ -128,7 +134,8 @@ define unit_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)
 	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ -lcmocka $$(LDLIBS)
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ -lcmocka $$(LDLIBS)
+	$(Q)mv $$@.tmp $$@
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
 
@@ -136,7 +143,8 @@ define fuzz_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)
 	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
+	$(Q)mv $$@.tmp $$@
 $(BUILD)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(call unit_lib,$(1))),$(filter-out %_main.c,$(wildcard common/$(l)/*.c))))
 	@mkdir -p $$(@D)
 	clang $$(CPPFLAGS) $$(CPPFLAGS_base) $$(CPPFLAGS_cuda) -std=gnu11 -O1 -g -mavx2 -mfma -mf16c -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ $$(LDLIBS)
@@ -183,7 +191,8 @@ define bench_rule
 $(BUILD)/bench/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(firstword $(subst _, ,$(notdir $(1))))))
 	@mkdir -p $$(@D)
 	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@ $$^ $$(LDLIBS)
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
+	$(Q)mv $$@.tmp $$@
 endef
 $(foreach t,$(BENCH),$(eval $(call bench_rule,$(t))))
 $(BUILD)/bench/%.ptx: tests/bench/%.cu

@@ -70,7 +70,7 @@ define shard
 $(call step,solve-$(1),solve,$(ENGINE) $(MODEL) --shard $(1)/$(SHARDS),$(D)/review.jsonl.zst,$(D)/review.jsonl.zst $(TRANSCRIPT_FILES),$(BUILD)/bin/km-solve $(RUNTIME))
 $(call step,repair-$(1),repair,$(ENGINE) $(MODEL),$(D)/solve-$(1).jsonl.zst,$(D)/solve-$(1).jsonl.zst,$(BUILD)/bin/km-repair $(RUNTIME))
 $(call step,optimize-$(1),optimize,$(ENGINE) $(MODEL),$(D)/repair-$(1).jsonl.zst,$(D)/repair-$(1).jsonl.zst,$(BUILD)/bin/km-optimize $(RUNTIME))
-$(call step,verify-$(1),verify,$(ENGINE),$(D)/optimize-$(1).jsonl.zst,$(D)/optimize-$(1).jsonl.zst,$(BUILD)/bin/km-verify $(RUNTIME))
+$(call step,verify-$(1),verify,$(ENGINE) --all,$(D)/optimize-$(1).jsonl.zst,$(D)/optimize-$(1).jsonl.zst,$(BUILD)/bin/km-verify $(RUNTIME))
 endef
 $(foreach i,$(SHARD_NUMBERS),$(eval $(call shard,$(i))))
 
@@ -78,7 +78,7 @@ $(foreach i,$(SHARD_NUMBERS),$(eval $(call shard,$(i))))
 VERIFIED := $(SHARD_NUMBERS:%=$(D)/verify-%.jsonl.zst)
 $(D)/stamp/package: $(VERIFIED) $(D)/params/package $(BUILD)/bin/km-package
 	@s=$$(date +%s%N); \
-	$(BUILD)/bin/km-package -o $(OUT)/release --seed $(SEED) --stats $(D)/side/package.stats.json $(VERIFIED); \
+	$(BUILD)/bin/km-package -o $(OUT)/release --seed $(SEED) --stages $(D)/side --stats $(D)/side/package.stats.json $(VERIFIED); \
 	echo "package $$(( ($$(date +%s%N) - s) / 1000000 )) ms" >$@
 $(call params,package,$(SEED) $(SHARDS))
 

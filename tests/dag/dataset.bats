@@ -12,7 +12,7 @@ setup_file() {
 }
 
 @test "the release is whole: the independent reader agrees" {
-	run python3 "$root/tests/release/read_release.py" "$reference/release"
+	run python3 "$root/tests/release/read_release.py" "$reference/release" "$root/schemas"
 	echo "$output"
 	[ "$status" -eq 0 ]
 }
