@@ -8,7 +8,7 @@
 
 SPECS ?= seeds/specs
 TRANSCRIPTS ?= seeds/transcripts
-DECISIONS ?= seeds/review/decisions.jsonl
+DECISIONS ?= $(if $(filter seeds/specs,$(SPECS)),seeds/review/decisions.jsonl,$(OUT)/decisions.jsonl)
 SHARDS ?= 1
 SEED ?= 1
 DEVICE ?= cpu
@@ -63,7 +63,7 @@ $(eval $(call step,dedupe,dedupe,,$(D)/ingest.jsonl.zst,$(D)/ingest.jsonl.zst $(
 $(eval $(call step,diversify,diversify,--seed $(SEED) $(if $(TASKS),-n $(TASKS)) --reserve $(D)/side/reserve.jsonl.zst,$(D)/dedupe.jsonl.zst,$(D)/dedupe.jsonl.zst $(BUILD)/bin/km-diversify))
 
 # ---- review: what a person decided; tasks without a decision stop here
-$(eval $(call step,review,review,--decisions $(DECISIONS) --default $(if $(filter skip,$(REVIEW)),unreviewed,hold),$(D)/diversify.jsonl.zst,$(D)/diversify.jsonl.zst $(wildcard $(DECISIONS)) $(BUILD)/bin/km-review))
+$(eval $(call step,review,review,$(if $(wildcard $(DECISIONS)),--decisions $(DECISIONS)) --default $(if $(filter skip,$(REVIEW)),unreviewed,hold),$(D)/diversify.jsonl.zst,$(D)/diversify.jsonl.zst $(wildcard $(DECISIONS)) $(BUILD)/bin/km-review))
 
 # ---- solve, repair, optimize, verify: one chain for each shard
 define shard
@@ -82,11 +82,18 @@ $(D)/stamp/package: $(VERIFIED) $(D)/params/package $(BUILD)/bin/km-package
 	echo "package $$(( ($$(date +%s%N) - s) / 1000000 )) ms" >$@
 $(call params,package,$(SEED) $(SHARDS))
 
-.PHONY: review times
+QUEUE := $(STORE)/review.sqlite
+.PHONY: review seed-decisions times
 review: $(D)/diversify.jsonl.zst $(BUILD)/bin/km-review ## decide on tasks in the terminal; the next dataset uses it
-	$(BUILD)/bin/km-review import --queue $(OUT)/review.db $(D)/diversify.jsonl.zst
-	$(BUILD)/bin/km-review tui --queue $(OUT)/review.db
-	$(BUILD)/bin/km-review export --queue $(OUT)/review.db -o $(DECISIONS)
+	$(BUILD)/bin/km-review import -q --queue $(QUEUE) --replace $(if $(wildcard $(DECISIONS)),--decisions $(DECISIONS)) $<
+	$(BUILD)/bin/km-review tui --queue $(QUEUE) || s=$$?; \
+		$(BUILD)/bin/km-review export -q --queue $(QUEUE) -o $(DECISIONS); exit $${s:-0}
+seed-decisions: programs ## accept changed seed tasks by the project's own checks
+	t=$$(mktemp -d); $(BUILD)/bin/km-ingest -q --store $(STORE) -o $$t/t.jsonl seeds/specs; \
+	$(BUILD)/bin/km-review import -q --queue $$t/q.sqlite --decisions seeds/review/decisions.jsonl $$t/t.jsonl; \
+	$(BUILD)/bin/km-review decide -q --queue $$t/q.sqlite --all --accept --actor KernelMosaic --actor-kind program \
+		--mode imported --reason 'a task of this project; its forms agree and its examples hold at ingest'; \
+	$(BUILD)/bin/km-review export -q --queue $$t/q.sqlite -o seeds/review/decisions.jsonl; rm -r $$t
 times: ## show how long each step of the last dataset took
 	@for s in ingest dedupe diversify review $(foreach i,$(SHARD_NUMBERS),solve-$(i) repair-$(i) optimize-$(i) verify-$(i)) package; \
 		do cat $(D)/stamp/$$s 2>/dev/null || true; done
