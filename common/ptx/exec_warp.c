@@ -39,12 +39,40 @@ shuffle_sources(const struct insn *i, const struct warp *w, int32_t *from)
 	return bits;
 }
 
+static bool
+all_equal(const u32 *values, uint32_t value)
+{
+	uint32_t differ = 0;
+	for (int l = 0; l < LANES; l++)
+		differ |= values[l] ^ value;
+	return !differ;
+}
+
+/* The exchange over one distance by a whole warp, which reductions are made of: permutations of vectors of 8. */
+static void
+exchange(const struct insn *i, struct warp *w, uint32_t distance)
+{
+	__m256i source[4], order = _mm256_xor_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)distance & 7));
+	memcpy(source, w->frame + i->a, sizeof source);
+	for (uint32_t c = 0; c < 4; c++) {
+		__m256i v = _mm256_permutevar8x32_epi32(source[c ^ distance >> 3], order);
+		memcpy(w->frame + i->d + c * 32, &v, sizeof v);
+	}
+	if (i->list[0] != NO_REG)
+		set_predicate(w, i->list[0], FULL, FULL);
+}
+
 HANDLER(shfl)
 {
 	int32_t from[LANES];
 	u32 source[LANES];
-	uint32_t valid = shuffle_sources(i, w, from);
+	const u32 *b = REG(u32, i->b);
 	UNUSED(wide);
+	if (mask == FULL && i->sub == SHFL_BFLY && all_equal(REG(u32, i->c), 31) && all_equal(b, b[0])) {
+		exchange(i, w, b[0] & 31);
+		return;
+	}
+	uint32_t valid = shuffle_sources(i, w, from);
 	memcpy(source, w->frame + i->a, sizeof source);
 	if (mask == FULL) {
 		u32 *d = REG(u32, i->d);
@@ -59,24 +87,6 @@ HANDLER(shfl)
 	}
 	if (i->list[0] != NO_REG)
 		set_predicate(w, i->list[0], valid, mask);
-}
-
-/* The exchange with a fixed distance by all lanes of a whole warp: two permutations of vectors of 8 lanes.
- * insn.imm is the distance. */
-HANDLER(shfl_bfly_fixed)
-{
-	if (mask != FULL) {
-		shfl(i, w, mask, wide);
-		return;
-	}
-	__m256i source[4], order = _mm256_xor_si256(_mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7), _mm256_set1_epi32((int)i->imm & 7));
-	memcpy(source, w->frame + i->a, sizeof source);
-	for (int c = 0; c < 4; c++) {
-		__m256i v = _mm256_permutevar8x32_epi32(source[c ^ (i->imm >> 3)], order);
-		memcpy(w->frame + i->d + c * 32, &v, sizeof v);
-	}
-	if (i->list[0] != NO_REG)
-		set_predicate(w, i->list[0], FULL, mask);
 }
 
 static bool
@@ -98,11 +108,6 @@ decode_shfl(struct decoder *d, const struct row *row, const struct mods *mods, c
 	i->kind = K_COLLECTIVE;
 	i->run = shfl;
 	i->sub = mods->field[M_DIRECTION];
-	int64_t distance, clamp;
-	if (i->sub == SHFL_BFLY && decode_immediate(&o[2], T_B32, &distance) && decode_immediate(&o[3], T_B32, &clamp) && clamp == 31) {
-		i->imm = distance & 31;
-		i->run = shfl_bfly_fixed;
-	}
 	return true;
 }
 
