@@ -6,7 +6,7 @@ root=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 dataset() {
 	local out=$1 specs=$2
 	shift 2
-	env -u MAKEFLAGS -u MAKELEVEL make -s -C "$root" BUILD="$KM_OUT" OUT="$out" SPECS="$specs" MAX_REJECTS=0 "$@" dataset
+	env -u MAKEFLAGS -u MAKELEVEL make -s -C "$root" BUILD="$KM_OUT" OUT="$out" SPECS="$specs" MAX_REJECTS=0 DECISIONS="$root/seeds/review/decisions.jsonl" "$@" dataset
 }
 
 # The uncompressed content of a release, BUILD.json left out: it says what differs by machine or run.
