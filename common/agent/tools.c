@@ -118,13 +118,11 @@ add_log(struct buf *out, const char *log)
 static long
 finding_line(const json_t *f)
 {
-	const char *file = rec_json_string(f, "file", SOLUTION_FILE), *slash = strrchr(file, '/'), *inlined;
-	static const char phrase[] = "inlined at " SOLUTION_FILE ":";
-
-	if (strcmp(slash ? slash + 1 : file, SOLUTION_FILE) == 0)
+	if (strcmp(rec_json_string(f, "file", SOLUTION_FILE), SOLUTION_FILE) == 0)
 		return (long)rec_json_integer(f, "line", 0);
-	inlined = strstr(rec_json_string(f, "message", ""), phrase);
-	return inlined ? strtol(inlined + strlen(phrase), NULL, 10) : 0;
+	if (strcmp(rec_json_string(f, "inlined_file", ""), SOLUTION_FILE) == 0)
+		return (long)rec_json_integer(f, "inlined_line", 0);
+	return 0;
 }
 
 /* The message names kernel, thread and place; what it leaves out does not matter for this kind. */

@@ -13,6 +13,7 @@
 #include "cuda/nvrtc.h"
 #include "cuda/record.h"
 #include "eval/inputs.h"
+#include "eval/names.h"
 #include "eval/oracle.h"
 #include "eval/run.h"
 #include "hash/id.h"
@@ -144,8 +145,13 @@ start_evaluation(const struct question *q, const char *status, const char *reaso
 	json_object_set_new(e, "target", json_string(EVAL_TARGET));
 	json_object_set_new(e, "protocol", json_integer(VERDICT_PROTOCOL));
 	json_object_set_new(e, "status", json_string(status));
-	if (reason && reason[0])
-		json_object_set_new(e, "reason", rec_json_text(reason, strlen(reason)));
+	if (reason && reason[0]) {
+		struct buf text = BUF_INIT;
+
+		names_readable(reason, &text);
+		json_object_set_new(e, "reason", rec_json_text(buf_str(&text), text.len));
+		buf_release(&text);
+	}
 	return e;
 }
 

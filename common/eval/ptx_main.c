@@ -8,6 +8,7 @@
 #include "base/die.h"
 #include "base/io.h"
 #include "cuda/plan.h"
+#include "eval/names.h"
 #include "ptx/ptx.h"
 #include "rec/json.h"
 
@@ -257,26 +258,41 @@ triple(const uint32_t v[3])
 }
 
 static json_t *
+readable(const char *text)
+{
+	struct buf out = BUF_INIT;
+
+	names_readable(text, &out);
+	json_t *value = rec_json_text(buf_str(&out), out.len);
+	buf_release(&out);
+	return value;
+}
+
+static json_t *
 finding_json(const struct ptx_finding *f)
 {
 	json_t *out = json_pack("{s:s, s:s}", "check", ptx_check_name(f->check), "kind", ptx_kind_name(f->kind));
 
-	json_object_set_new(out, "kernel", rec_json_text(f->kernel, strlen(f->kernel)));
+	json_object_set_new(out, "kernel", readable(f->kernel));
 	if (f->file)
 		json_object_set_new(out, "file", rec_json_text(f->file, strlen(f->file)));
 	if (f->line)
 		json_object_set_new(out, "line", json_integer(f->line));
+	if (f->inlined_file && f->inlined_line) {
+		json_object_set_new(out, "inlined_file", rec_json_text(f->inlined_file, strlen(f->inlined_file)));
+		json_object_set_new(out, "inlined_line", json_integer(f->inlined_line));
+	}
 	json_object_set_new(out, "block", triple(f->block));
 	json_object_set_new(out, "thread", triple(f->thread));
 	json_object_set_new(out, "space", json_string(ptx_space_name(f->space)));
 	if (f->buffer) {
-		json_object_set_new(out, "buffer", rec_json_text(f->buffer, strlen(f->buffer)));
+		json_object_set_new(out, "buffer", readable(f->buffer));
 		json_object_set_new(out, "offset_bytes", json_integer(f->offset_bytes));
 	}
 	if (f->size_bytes)
 		json_object_set_new(out, "size_bytes", json_integer(f->size_bytes));
 	json_object_set_new(out, "lanes", json_integer((json_int_t)f->count));
-	json_object_set_new(out, "message", rec_json_text(f->message, strlen(f->message)));
+	json_object_set_new(out, "message", readable(f->message));
 	return out;
 }
 
@@ -319,7 +335,7 @@ write_report(struct worker *w, const char *folder)
 	if (w->status == PTX_OK && json_array_size(findings))
 		buf_adds(&w->reason, ptx_finding_at(w->machine, 0)->message);
 	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:o}", "status", verdict(w), "reason",
-		rec_json_text(buf_str(&w->reason), w->reason.len), "findings", findings, "counters",
+		readable(buf_str(&w->reason)), "findings", findings, "counters",
 		counters_json(&w->total), "printed", rec_json_text(buf_str(printed), printed->len));
 	rec_json_dump(report, &text);
 	buf_addf(&path, "%s/report.json", folder);

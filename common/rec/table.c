@@ -144,6 +144,8 @@ static const struct field review[] = {
 	{ "actor", KIND_STRING, .flags = NULLABLE },
 	{ "actor_kind", KIND_STRING, .flags = NULLABLE, .choices = actor_kinds },
 	{ "mode", KIND_STRING, .flags = NULLABLE, .choices = review_modes },
+	{ "decided_mode", KIND_STRING, .flags = NULLABLE, .about = "how a replayed decision was made",
+		.choices = review_modes },
 	{ "time", KIND_STRING, .flags = NULLABLE, .form = FORM_TIME },
 	{ "reason", KIND_STRING, .flags = NULLABLE },
 	{ 0 }
@@ -184,6 +186,8 @@ static const struct field finding[] = {
 	{ "kernel", KIND_STRING, .flags = NULLABLE },
 	{ "file", KIND_STRING, .flags = NULLABLE },
 	{ "line", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
+	{ "inlined_file", KIND_STRING, .flags = NULLABLE, .about = "where the code of file and line was inlined" },
+	{ "inlined_line", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
 	{ "block", KIND_INTEGER, .flags = ARRAY | NULLABLE, .about = "x, y, z" },
 	{ "thread", KIND_INTEGER, .flags = ARRAY | NULLABLE, .about = "x, y, z" },
 	{ "space", KIND_STRING, .flags = NULLABLE, .about = "global, shared, local, ..." },

@@ -166,18 +166,20 @@ static void
 test_finding_lines(void **state)
 {
 	static const struct {
-		const char *file, *message;
+		const char *file, *inlined_file;
 		long line;
 	} cases[] = {
-		{ "solution.cu", "x", 107 }, { "/x/build/solution.cu", "x", 107 },
-		{ "device.hpp", "at device.hpp:107, inlined at solution.cu:11 (atom)", 11 },
-		{ "device.hpp", "at device.hpp:107 (atom)", 0 },
+		{ "solution.cu", NULL, 107 }, { "solution.cu", "other.cu", 107 }, { "device.hpp", "solution.cu", 11 },
+		{ "device.hpp", "other.cu", 0 }, { "device.hpp", NULL, 0 },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		json_t *e = json_pack("{s:s,s:s,s:[{s:s,s:s,s:s,s:i,s:s}]}", "workload", "odd", "status", "RUNTIME_ERROR", "findings",
-			"check", "memcheck", "kind", "misaligned", "file", cases[i].file, "line", 107, "message", cases[i].message);
+		json_t *finding = json_pack("{s:s,s:s,s:s,s:i,s:i}", "check", "memcheck", "kind", "misaligned", "file",
+			cases[i].file, "line", 107, "inlined_line", 11);
+		if (cases[i].inlined_file)
+			json_object_set_new(finding, "inlined_file", json_string(cases[i].inlined_file));
+		json_t *e = json_pack("{s:s,s:s,s:[o]}", "workload", "odd", "status", "RUNTIME_ERROR", "findings", finding);
 		json_t *verdict = tools_verdict(e, "RUNTIME_ERROR");
 
 		assert_int_equal(rec_json_integer(verdict, "line", 0), cases[i].line);
