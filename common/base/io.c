@@ -5,13 +5,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/num.h"
 
 enum { MAX_CODECS = 4, CHUNK_BYTES = 1 << 18, LONG_LINE_HEAD = 4096 };
 
@@ -183,42 +186,171 @@ io_close_in(struct io_in *in)
 /* ---- output */
 
 struct io_out {
-	char *path, *temporary;		/* NULL: standard output; no temporary: a device or a pipe */
+	char *path, *temporary;		/* NULL: standard output; no temporary: a device, a pipe, an open descriptor */
 	int fd;
 	const struct io_codec *codec;
 	void *state;
 	struct buf error;
 	struct buf pending;
+	struct io_out *next;		/* among the open ones */
 };
+
+/* Outputs that are open, so that a program that ends early takes its temporary files with it. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct io_out *open_outs;
+static pid_t owner;
+
+static void
+remove_temporaries(void)
+{
+	/* A forked child must not take its parent's. */
+	if (getpid() != owner)
+		return;
+	pthread_mutex_lock(&open_lock);
+	for (struct io_out *out = open_outs; out; out = out->next)
+		if (out->temporary)
+			unlink(out->temporary);
+	pthread_mutex_unlock(&open_lock);
+}
+
+static void
+add_open(struct io_out *out)
+{
+	pthread_mutex_lock(&open_lock);
+	if (!owner) {
+		owner = getpid();
+		atexit(remove_temporaries);
+	}
+	out->next = open_outs;
+	open_outs = out;
+	pthread_mutex_unlock(&open_lock);
+}
+
+static void
+remove_open(const struct io_out *out)
+{
+	pthread_mutex_lock(&open_lock);
+	for (struct io_out **at = &open_outs; *at; at = &(*at)->next) {
+		if (*at == out) {
+			*at = out->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&open_lock);
+}
+
+/* The number that names of descriptors stand for, or -1. */
+static int
+named_descriptor(const char *path)
+{
+	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
+	uint64_t number;
+
+	if (!strcmp(path, "-") || !strcmp(path, "/dev/stdout"))
+		return 1;
+	if (!strcmp(path, "/dev/stderr"))
+		return 2;
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+		size_t length = strlen(folders[i]);
+
+		if (!strncmp(path, folders[i], length) && num_u64(path + length, 0, INT32_MAX, &number) == 0)
+			return (int)number;
+	}
+	return -1;
+}
+
+bool
+io_take_over(int folder, const char *name)
+{
+	int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat status;
+	bool taken = fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && flock(fd, LOCK_EX | LOCK_NB) == 0
+		&& unlinkat(folder, name, 0) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return taken;
+}
+
+bool
+io_own(int fd)
+{
+	struct stat status;
+
+	/* Where there are no locks, nothing can be taken over either. */
+	return flock(fd, LOCK_EX) != 0 || fstat(fd, &status) != 0 || status.st_nlink > 0;
+}
+
+/* Removes what killed runs left: PATH.tmp.PID that nobody holds. */
+static void
+sweep_temporaries(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	char *folder = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	size_t length = strlen(base);
+	DIR *entries = opendir(folder);
+	uint64_t pid;
+
+	for (struct dirent *entry; entries && (entry = readdir(entries));)
+		if (!strncmp(entry->d_name, base, length) && !strncmp(entry->d_name + length, ".tmp.", 5)
+				&& num_u64(entry->d_name + length + 5, 1, INT32_MAX, &pid) == 0)
+			io_take_over(dirfd(entries), entry->d_name);
+	if (entries)
+		closedir(entries);
+	free(folder);
+}
+
+/* Beside the file itself where `path` is a link to one: a rename would replace the link. */
+static void
+open_temporary(struct io_out *out, const char *path)
+{
+	struct buf name = BUF_INIT;
+	struct stat status;
+	char *real = lstat(path, &status) == 0 && S_ISLNK(status.st_mode) ? realpath(path, NULL) : NULL;
+
+	out->path = xstrdup(real ? real : path);
+	free(real);
+	sweep_temporaries(out->path);
+	buf_addf(&name, "%s.tmp.%ld", out->path, (long)getpid());
+	out->temporary = buf_detach(&name);
+	do {
+		if (out->fd >= 0)
+			close(out->fd);
+		out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	} while (out->fd >= 0 && !io_own(out->fd));
+	if (out->fd < 0 && errno == EEXIST)
+		errno = EBUSY;	/* two outputs of this process have one name */
+}
 
 struct io_out *
 io_open_out(const char *path, struct buf *err)
 {
 	struct io_out *out = xcalloc(1, sizeof *out);
-	struct buf name = BUF_INIT;
+	int descriptor = named_descriptor(path);
 	struct stat status;
 
-	if (!strcmp(path, "-")) {
-		out->fd = dup(1);
+	out->fd = -1;
+	if (descriptor >= 0) {
+		out->path = descriptor == 1 ? NULL : xstrdup(path);
+		out->fd = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
 	} else if (stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
 		/* A device or a pipe must be written to; a rename would replace /dev/null itself. */
 		out->path = xstrdup(path);
 		out->fd = open(path, O_WRONLY | O_CLOEXEC);
 		out->codec = codec_for(path);
 	} else {
-		buf_addf(&name, "%s.tmp.%ld", path, (long)getpid());
-		out->path = xstrdup(path);
-		out->temporary = buf_detach(&name);
-		out->fd = open(out->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+		open_temporary(out, path);
 		out->codec = codec_for(path);
 	}
 	if (out->fd < 0) {
-		buf_err(err, "%s: cannot create: %s", path, strerror(errno));
+		buf_err(err, "%s: cannot create: %s", path, errno == EBUSY ? "it is being written to already" :
+			strerror(errno));
 		free(out->path);
 		free(out->temporary);
 		free(out);
 		return NULL;
 	}
+	add_open(out);
 	if (out->codec && !(out->state = out->codec->open_write(out->fd, err))) {
 		io_abandon(out);
 		return NULL;
@@ -226,23 +358,32 @@ io_open_out(const char *path, struct buf *err)
 	return out;
 }
 
-static void
-write_all(struct io_out *out, const char *bytes, size_t count)
+int
+io_write_fd(int fd, const void *bytes, size_t count)
 {
-	while (count > 0 && !out->error.len) {
-		ssize_t done = write(out->fd, bytes, count);
+	const char *at = bytes;
+
+	while (count > 0) {
+		ssize_t done = write(fd, at, count);
 
 		if (done < 0 && errno == EINTR)
 			continue;
-		if (done < 0 && errno == EPIPE && !out->temporary)
-			_exit(128 + SIGPIPE);
-		if (done < 0) {
-			buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
-			return;
-		}
-		bytes += done;
+		if (done < 0)
+			return -1;
+		at += done;
 		count -= (size_t)done;
 	}
+	return 0;
+}
+
+static void
+write_all(struct io_out *out, const char *bytes, size_t count)
+{
+	if (out->error.len || io_write_fd(out->fd, bytes, count) == 0)
+		return;
+	if (errno == EPIPE && !out->temporary)
+		_exit(128 + SIGPIPE);
+	buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
 }
 
 static void
@@ -276,6 +417,7 @@ io_failed(const struct io_out *out)
 static void
 free_out(struct io_out *out)
 {
+	remove_open(out);
 	if (out->fd >= 0)
 		close(out->fd);
 	buf_release(&out->pending);
@@ -312,11 +454,12 @@ io_commit(struct io_out *out, struct buf *err)
 	flush_pending(out);
 	if (!out->error.len && out->temporary && fsync(out->fd))
 		buf_err(&out->error, "%s: %s", out->path, strerror(errno));
-	if (close(out->fd) && !out->error.len)
-		buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
-	out->fd = -1;
+	/* Renamed while it is locked, so that nobody takes it for a leftover; fsync has told of all errors. */
 	if (!out->error.len && out->temporary && rename(out->temporary, out->path))
 		buf_err(&out->error, "%s: cannot rename into place: %s", out->path, strerror(errno));
+	if (close(out->fd) && !out->error.len && !out->temporary)
+		buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
+	out->fd = -1;
 	int status = 0;
 	if (out->error.len) {
 		if (out->temporary)

@@ -38,16 +38,24 @@ void io_close_in(struct io_in *in);
 
 /* ---- output */
 struct io_out;
-/* "-" is standard output; else PATH.tmp.PID in the same folder, renamed by io_commit. */
+/* "-" and /dev/stdout are standard output, /dev/fd/N the descriptor N; else PATH.tmp.PID in the same folder,
+ * renamed by io_commit. Where PATH is a link to a file, that file is meant. What killed runs left of such
+ * temporary files is removed. */
 struct io_out *io_open_out(const char *path, struct buf *err);
 /* Errors are kept and reported by io_commit; io_failed asks early. EPIPE ends the program quietly (141). */
 void io_write(struct io_out *out, const void *bytes, size_t count);
 bool io_failed(const struct io_out *out);
 /* Flushes, checks, fsyncs and renames. 0, or -1 with a sentence. Frees in either case. */
 int io_commit(struct io_out *out, struct buf *err);
+/* A temporary file is locked (flock) by whoever writes it. io_take_over removes one that nobody holds: its writer
+ * was killed. io_own locks a new one; false: it was taken over in between, and is to be made again. */
+bool io_take_over(int folder, const char *name);
+bool io_own(int fd);
 /* Drops the temporary file and frees. */
 void io_abandon(struct io_out *out);
 
+/* All bytes to a descriptor, over interruptions. 0, or -1 with errno. */
+int io_write_fd(int fd, const void *bytes, size_t count);
 /* Writes a whole file by temporary and rename, unless it already holds these bytes. */
 int io_write_file(const char *path, const void *bytes, size_t count, struct buf *err);
 /* mkdir -p. */

@@ -118,22 +118,6 @@ open_write(int fd, struct buf *err)
 }
 
 static int
-write_all(int fd, const char *bytes, size_t count, struct buf *err)
-{
-	while (count) {
-		ssize_t done = write(fd, bytes, count);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return buf_err(err, "cannot write compressed data: %s", strerror(errno));
-		bytes += done;
-		count -= (size_t)done;
-	}
-	return 0;
-}
-
-static int
 compress(struct writer *w, const void *bytes, size_t count, ZSTD_EndDirective mode, struct buf *err)
 {
 	ZSTD_inBuffer in = { bytes, count, 0 };
@@ -145,8 +129,8 @@ compress(struct writer *w, const void *bytes, size_t count, ZSTD_EndDirective mo
 		left = ZSTD_compressStream2(w->context, &out, &in, mode);
 		if (ZSTD_isError(left))
 			return buf_err(err, "zstd: %s", ZSTD_getErrorName(left));
-		if (write_all(w->fd, w->chunk, out.pos, err) < 0)
-			return -1;
+		if (io_write_fd(w->fd, w->chunk, out.pos) < 0)
+			return buf_err(err, "cannot write compressed data: %s", strerror(errno));
 	} while (mode == ZSTD_e_end ? left > 0 : in.pos < in.size);
 	return 0;
 }
