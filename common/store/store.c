@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -128,22 +127,6 @@ store_get(struct store *s, const char *kind, const char *id, struct buf *out, st
 	return status;
 }
 
-static int
-write_all(int fd, const char *bytes, size_t count)
-{
-	while (count) {
-		ssize_t done = write(fd, bytes, count > INT_MAX ? INT_MAX : count);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -1;
-		bytes += done;
-		count -= (size_t)done;
-	}
-	return 0;
-}
-
 /* A synced file under a name of its own in DIR/tmp. 0, or -1 with errno. */
 static int
 write_temporary(const struct store *s, const void *bytes, size_t count, struct buf *path)
@@ -154,7 +137,7 @@ write_temporary(const struct store *s, const void *bytes, size_t count, struct b
 	fd = mkostemp(path->data, O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	if (fchmod(fd, 0644) == 0 && write_all(fd, bytes, count) == 0 && fsync(fd) == 0) {
+	if (fchmod(fd, 0644) == 0 && io_write_fd(fd, bytes, count) == 0 && fsync(fd) == 0) {
 		if (close(fd) == 0)
 			return 0;
 		fd = -1;
@@ -215,20 +198,6 @@ out:
 	buf_release(&final);
 	buf_release(&temporary);
 	return status;
-}
-
-char *
-store_path(struct store *s, const char *kind, const char *id)
-{
-	struct buf path = BUF_INIT;
-
-	if (check_names(kind, id, NULL) < 0)
-		return NULL;
-	folder_path(s, kind, id, &path);
-	/* The caller makes the last part itself and reports what stands in the way. */
-	io_make_dirs(path.data, NULL);
-	buf_addf(&path, "/%s", id);
-	return buf_detach(&path);
 }
 
 int

@@ -13,13 +13,11 @@ struct store;
 struct store *store_open(const char *directory, struct buf *err);
 void store_close(struct store *s);
 
-/* kind: "answers", "evaluations", "expected", "builds", "logs", ... (letters); id: hex digits.
+/* kind: "answers", "evaluations", "expected", ... (letters); id: hex digits.
  * 1 and the bytes appended to out; 0 not there; -1 with a sentence. */
 int store_get(struct store *s, const char *kind, const char *id, struct buf *out, struct buf *err);
 /* 0, or -1 with a sentence. Writing what is there already is success and changes nothing. */
 int store_put(struct store *s, const char *kind, const char *id, const void *bytes, size_t count, struct buf *err);
-/* Path of a folder of this kind and id for things that are folders (builds). Returned owned. */
-char *store_path(struct store *s, const char *kind, const char *id);
 
 /* One line appended to DIR/journal (O_APPEND, fsync): "evaluated ID", "asked ID", "answered ID".
  * What resume and its tests count: a finished evaluation or an acknowledged answer appears once. */

@@ -84,27 +84,11 @@ test_names_cannot_leave_the_store(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		assert_int_equal(store_put(s, bad[i][0], bad[i][1], "x", 1, &err), -1);
 		assert_int_equal(store_get(s, bad[i][0], bad[i][1], &out, &err), -1);
-		assert_null(store_path(s, bad[i][0], bad[i][1]));
 	}
 	assert_int_equal(store_journal(s, "asked twice", "abc", &err), -1);
 	assert_int_equal(store_journal(s, "asked", "a b", &err), -1);
 	assert_int_equal(store_journal(s, "asked", "a\nb", &err), -1);
 	buf_release(&err);
-	store_close(s);
-}
-
-static void
-test_folders(void **state)
-{
-	struct store *s = opened();
-	char *path = store_path(s, "builds", "0123456789");
-	struct stat st;
-
-	(void)state;
-	assert_non_null(strstr(path, "/builds/01/0123456789"));
-	assert_int_equal(stat(path, &st), -1);
-	assert_int_equal(mkdir(path, 0777), 0);
-	free(path);
 	store_close(s);
 }
 
@@ -191,7 +175,6 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put_and_get),
 		cmocka_unit_test(test_names_cannot_leave_the_store),
-		cmocka_unit_test(test_folders),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_what_cannot_be_written_is_an_error),
 	};
