@@ -13,8 +13,6 @@
 const char *die_program = "km";
 int die_verbosity = 1;
 
-static const char *unlink_path;
-
 static void
 say(const char *format, va_list args)
 {
@@ -58,12 +56,6 @@ note(const char *format, ...)
 }
 
 void
-die_unlink(const char *path)
-{
-	unlink_path = path;
-}
-
-void
 die(int status, const char *format, ...)
 {
 	va_list args;
@@ -71,8 +63,6 @@ die(int status, const char *format, ...)
 	va_start(args, format);
 	say(format, args);
 	va_end(args);
-	if (unlink_path)
-		unlink(unlink_path);
 	exit(status);
 }
 

@@ -20,8 +20,6 @@ void warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* As warn, then exit(status). */
 _Noreturn void die(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Registers a file to unlink when the program dies or is interrupted; NULL forgets all. Borrowed. */
-void die_unlink(const char *path);
 
 /* Allocation that never returns NULL; out of memory is EX_TEMPFAIL. Returned owned. */
 void *xmalloc(size_t bytes);

@@ -8,9 +8,6 @@
 
 #include "base/buf.h"
 
-/* The architecture that solutions are compiled for, as PTX and as SASS. */
-#define CUDA_ARCH "sm_90"
-
 /* Device addresses. Buffers and scratch lie in the arena, `__device__` and `__constant__` variables in the
  * symbol region; each region is CUDA_REGION_BYTES long and starts at a fixed address. */
 #define CUDA_ARENA 0x300000000000ull

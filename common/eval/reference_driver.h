@@ -6,7 +6,7 @@
 #include "eval/task.h"
 
 /* Exit statuses of the driver, besides 0 with all outputs written. */
-enum { REFERENCE_OUT_OF_BOUNDS = 97, REFERENCE_CRASHED = 98, REFERENCE_DRIVER_FAILED = 99 };
+enum { REFERENCE_OUT_OF_BOUNDS = 97, REFERENCE_CRASHED = 98 };
 
 /* Appends the program's text: it reads INPUTS, calls reference(), writes OUTPUTS.
  * Command line: INPUTS OUTPUTS, bytes of each tensor, value of each variable axis. Each array ends at an

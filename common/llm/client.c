@@ -11,15 +11,6 @@
 
 enum { MAX_BODY_BYTES = 8 << 20, MAX_TOOL_CALLS = 64, SHOWN_BYTES = 300, MAX_TOKENS_REPORTED = 1 << 30 };
 
-const char *
-llm_outcome_name(enum llm_outcome outcome)
-{
-	static const char *const names[] = { "ok", "busy", "lost", "unreachable", "denied", "refused",
-		"unusable", "over_budget" };
-
-	return names[outcome];
-}
-
 void
 llm_reply_release(struct llm_reply *reply)
 {

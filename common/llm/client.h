@@ -31,7 +31,6 @@ enum llm_outcome {
 	LLM_UNUSABLE,		/* the answer passes max_body_bytes: paid, and asking again would not help */
 	LLM_OVER_BUDGET,	/* llm_ask only: not sent */
 };
-const char *llm_outcome_name(enum llm_outcome outcome);
 
 struct llm_reply {
 	json_t *message;		/* {"role":"assistant","content":..,"tool_calls":[..]}; owned by the reply */

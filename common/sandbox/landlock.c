@@ -28,8 +28,9 @@ struct ruleset {
 	uint64_t files, network, scoped;
 };
 
-int
-sandbox_landlock_version(void)
+/* The kernel's Landlock version, 0 where it has none. */
+static int
+landlock_version(void)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	return version > 0 ? (int)version : 0;
@@ -57,7 +58,7 @@ allow(int ruleset, const char *rule, uint64_t handled)
 int
 sandbox_landlock_confine(const char *const *rules, size_t count)
 {
-	int version = sandbox_landlock_version();
+	int version = landlock_version();
 	struct ruleset wish = {
 		.files = FS_VERSION_1 | (version >= 2 ? FS_REFER : 0) | (version >= 3 ? FS_TRUNCATE : 0) |
 			(version >= 5 ? FS_IOCTL_DEV : 0),

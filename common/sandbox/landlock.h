@@ -4,9 +4,6 @@
 
 #include <stddef.h>
 
-/* The kernel's Landlock version, 0 where it has none. */
-int sandbox_landlock_version(void);
-
 /* Confines the calling thread and its children for good: each rule is "r/path" (read and execute) or
  * "w/path" (everything but devices) for the tree under it; missing paths are skipped. TCP, and, where
  * the kernel knows them, signals and abstract sockets to the outside, are refused. Async-signal-safe.

@@ -65,7 +65,6 @@ struct run {
 /* ---- levels */
 
 static const char *const level_names[] = { "unset", "none", "landlock", "namespaces" };
-static const char *const cause_names[] = { "exited", "signalled", "wall_clock", "cpu", "memory", "launch_failed" };
 
 static pthread_mutex_t level_lock = PTHREAD_MUTEX_INITIALIZER;
 static enum sandbox_level wanted_level = SANDBOX_NAMESPACES, found_level;
@@ -76,12 +75,6 @@ const char *
 sandbox_level_name(enum sandbox_level level)
 {
 	return (unsigned)level < COUNT(level_names) ? level_names[level] : "unknown";
-}
-
-const char *
-sandbox_cause_name(enum sandbox_cause cause)
-{
-	return (unsigned)cause < COUNT(cause_names) ? cause_names[cause] : "unknown";
 }
 
 static const char *
@@ -265,20 +258,6 @@ larger(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static int
-write_all(int fd, const void *bytes, size_t count)
-{
-	for (size_t done = 0; done < count;) {
-		ssize_t put = write(fd, (const char *)bytes + done, count - done);
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return -1;
-		done += (size_t)put;
-	}
-	return 0;
-}
-
 /* The memory file with the job for km-shim. */
 static int
 write_job(struct run *run, struct buf *err)
@@ -309,9 +288,9 @@ write_job(struct run *run, struct buf *err)
 	if (head.string_bytes > SHIM_MAX_JOB_BYTES)
 		return buf_err(err, "The arguments and environment of a sandbox take at most %d bytes.", SHIM_MAX_JOB_BYTES);
 	run->job_fd = memfd_create("sandbox", MFD_CLOEXEC);
-	if (run->job_fd < 0 || write_all(run->job_fd, &head, sizeof head) ||
-	    write_all(run->job_fd, run->filter.data, run->filter.len) ||
-	    write_all(run->job_fd, run->strings.data, run->strings.len))
+	if (run->job_fd < 0 || io_write_fd(run->job_fd, &head, sizeof head) ||
+	    io_write_fd(run->job_fd, run->filter.data, run->filter.len) ||
+	    io_write_fd(run->job_fd, run->strings.data, run->strings.len))
 		return buf_err(err, "The sandbox's job cannot be written: %s.", strerror(errno));
 	return 0;
 }

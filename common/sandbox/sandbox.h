@@ -125,8 +125,6 @@ int sandbox_option(const char *argument, struct buf *err);
 #define SANDBOX_OPTION_HELP "confine programs by namespaces (default), landlock or none"
 
 const char *sandbox_level_name(enum sandbox_level level);
-/* "exited", "signalled", "wall_clock", "cpu", "memory", "launch_failed". */
-const char *sandbox_cause_name(enum sandbox_cause cause);
 /* One clause for a reason line: "exit status 2", "signal 11 (Segmentation fault)", "the wall clock of 10 s",
  * "the processor limit of 5 s". Appended to text. */
 void sandbox_describe(const struct sandbox_job *job, const struct sandbox_result *result, struct buf *text);

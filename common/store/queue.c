@@ -99,12 +99,6 @@ struct queue_text {
 	struct arena arena;
 };
 
-const char *
-queue_action_name(enum queue_action action)
-{
-	return action_names[action];
-}
-
 static enum queue_action
 action_from_name(const char *name)
 {
@@ -547,7 +541,7 @@ int
 queue_decide(struct queue *q, const struct queue_decision *d, struct buf *err)
 {
 	struct buf time = BUF_INIT;
-	const char *texts[] = { d->task_id, d->shown_sha256, d->name, queue_action_name(d->action), d->actor,
+	const char *texts[] = { d->task_id, d->shown_sha256, d->name, action_names[d->action], d->actor,
 		d->actor_kind, d->mode, d->time, d->reason };
 	sqlite3_stmt *s;
 	int got;

@@ -95,7 +95,4 @@ int queue_undo(struct queue *q, const char *actor, const char *actor_kind, const
 typedef int queue_visit(void *context, const struct queue_decision *decision);
 int queue_decisions(struct queue *q, bool whole_log, queue_visit *visit, void *context, struct buf *err);
 
-/* "accept", "reject", "skip", "retract", "undecided". Static. */
-const char *queue_action_name(enum queue_action action);
-
 #endif

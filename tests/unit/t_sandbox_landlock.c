@@ -65,7 +65,7 @@ check(bool condition, const char *what, const struct shot *shot)
 {
 	if (condition)
 		return;
-	print_message("%s: cause %s, exit status %d, signal %d\n%s%s%s\n", what, sandbox_cause_name(shot->result.cause),
+	print_message("%s: cause %d, exit status %d, signal %d\n%s%s%s\n", what, (int)shot->result.cause,
 		shot->result.exit_status, shot->result.signal, buf_str(&shot->output), buf_str(&shot->errors),
 		buf_str(&shot->err));
 	if (in_child)
