@@ -300,12 +300,3 @@ dtype_round(enum dtype dtype, double value)
 	dtype_store(dtype, element, value);
 	return dtype_load(dtype, element);
 }
-
-void
-dtype_load_many(enum dtype dtype, const void *elements, size_t count, double *out)
-{
-	size_t bytes = dtype_bytes(dtype);
-
-	for (size_t i = 0; i < count; i++)
-		out[i] = dtype_load(dtype, (const char *)elements + i * bytes);
-}

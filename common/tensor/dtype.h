@@ -44,9 +44,6 @@ void dtype_store_integer(enum dtype dtype, void *element, int64_t value);
 /* What dtype_load gives after dtype_store. */
 double dtype_round(enum dtype dtype, double value);
 
-/* `count` contiguous elements to double. */
-void dtype_load_many(enum dtype dtype, const void *elements, size_t count, double *out);
-
 /* IEEE 754 binary16 and bfloat16 as bit patterns. */
 double dtype_from_half(uint16_t bits);
 uint16_t dtype_to_half(double value);

@@ -46,12 +46,6 @@ generate_distribution_from_name(const char *name, size_t length, enum generate_d
 	return -1;
 }
 
-const char *
-generate_distribution_name(enum generate_distribution distribution)
-{
-	return names[distribution];
-}
-
 void
 generate_default(enum dtype dtype, struct generate_domain *domain)
 {

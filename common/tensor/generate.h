@@ -40,7 +40,6 @@ struct generate_domain {
 
 /* "normal", ... ; -1 for an unknown name. */
 int generate_distribution_from_name(const char *name, size_t length, enum generate_distribution *out);
-const char *generate_distribution_name(enum generate_distribution distribution);
 /* For a task that states no domain: normal(0, 1) for floats, integers 0..9 for integers, bernoulli(0.5). */
 void generate_default(enum dtype dtype, struct generate_domain *domain);
 /* Does the domain suit the dtype and shape? 0, or -1 with a sentence. generate_tensor checks too. */

@@ -57,7 +57,7 @@ evaluate(const struct math_spec *spec)
 	struct math_run *run;
 
 	for (int i = 0; i < 4; i++) {
-		int64_t shape[2];
+		int64_t shape[TENSOR_MAX_RANK];
 
 		if (math_resolve_shape(&inputs[i], axes, 4, axis_values, shape, NULL)
 			|| tensor_init(&tensors[i], inputs[i].name, inputs[i].dtype, inputs[i].rank, shape, NULL))

@@ -81,7 +81,8 @@ input(const char *name, enum dtype dtype, const char *shape, struct generate_dom
 		|| generate_tensor(key, &domain, &f.tensors[i], &err))
 		fail_msg("%s", buf_str(&err));
 	f.in[i] = xcalloc((size_t)tensor_elements(&f.tensors[i]) + 1, sizeof(double));
-	dtype_load_many(dtype, f.tensors[i].data, (size_t)tensor_elements(&f.tensors[i]), f.in[i]);
+	for (int64_t k = 0; k < tensor_elements(&f.tensors[i]); k++)
+		f.in[i][k] = dtype_load(dtype, (const char *)f.tensors[i].data + (size_t)k * dtype_bytes(dtype));
 }
 
 static void
