@@ -1,6 +1,7 @@
 /* A case comes in, conversations to train on go out: sft_trajectories, one row for each branch from its root
  * to its leaf, and sft_direct, the same task answered at once. The hard idea: a branch keeps its failed turns
- * as context, and each message says by `train` whether it is one to learn from. */
+ * as context, and each message says by `train` whether it is one to learn from, which its source's later turns decide
+ * as well. */
 #include "rows.h"
 
 #include <math.h>
@@ -60,18 +61,6 @@ good_message(const json_t *trajectory, size_t index)
 		good = true;
 	}
 	return good;
-}
-
-static bool
-submits(const json_t *message)
-{
-	const json_t *call;
-	size_t i;
-
-	json_array_foreach(json_object_get(message, "tool_calls"), i, call)
-		if (!strcmp(rec_json_string(json_object_get(call, "function"), "name", ""), "submit"))
-			return true;
-	return false;
 }
 
 /* ---- messages */
@@ -153,21 +142,77 @@ add_turns(struct conversation *c, const json_t *trajectory, size_t first_message
 	}
 }
 
-/* `hopeless`: the final verdict went against the branch's answer, so handing it in is nothing to learn. */
 static void
-add_trajectory(struct conversation *c, const json_t *trajectory, bool last, bool hopeless)
+add_trajectory(struct conversation *c, const json_t *trajectory)
 {
 	size_t first = json_array_size(c->messages), i;
 	const json_t *message;
 
 	json_array_foreach(json_object_get(trajectory, "messages"), i, message) {
 		bool assistant = !strcmp(rec_json_string(message, "role", ""), "assistant");
-		bool train = assistant && good_message(trajectory, i) && !(last && hopeless &&
-			submits(message));
 
-		json_array_append_new(c->messages, row_message(c, message, train));
+		json_array_append_new(c->messages, row_message(c, message, assistant && good_message(trajectory, i)));
 	}
 	add_turns(c, trajectory, first);
+}
+
+/* ---- sources that went wrong
+ * A compile that passes says little: what the same source did when it ran counts for that message too. */
+
+static const char *
+call_source(const json_t *message, size_t number)
+{
+	const json_t *call = json_array_get(json_object_get(message, "tool_calls"), number);
+
+	return rec_json_string(json_object_get(json_object_get(call, "function"), "arguments"), "source", NULL);
+}
+
+/* Keys are sources. Turns stand in the order of messages and of calls within one. */
+static void
+note_bad_sources(const struct conversation *c, json_t *bad)
+{
+	json_int_t before = -1;
+	const json_t *turn;
+	size_t i, number = 0;
+
+	json_array_foreach(c->turns, i, turn) {
+		json_int_t index = rec_json_integer(turn, "message_index", -1);
+		const char *source;
+
+		number = index == before ? number + 1 : 0;
+		before = index;
+		source = call_source(json_array_get(c->messages, (size_t)index), number);
+		if (source && !good_turn(turn))
+			json_object_set_new(bad, source, json_true());
+	}
+}
+
+static const char *
+solution_source(const struct view *v, const char *id)
+{
+	const json_t *s;
+	size_t i;
+
+	json_array_foreach(v->solutions, i, s)
+		if (!strcmp(rec_json_string(s, "id", ""), id))
+			return rec_json_string(s, "source", NULL);
+	return NULL;
+}
+
+static void
+untrain_bad_sources(struct conversation *c, const char *hopeless_source)
+{
+	json_t *bad = json_object(), *message;
+	size_t i;
+
+	note_bad_sources(c, bad);
+	if (hopeless_source)
+		json_object_set_new(bad, hopeless_source, json_true());
+	json_array_foreach(c->messages, i, message)
+		for (size_t k = 0; k < json_array_size(json_object_get(message, "tool_calls")); k++)
+			if (json_object_get(bad, call_source(message, k)))
+				json_object_set_new(message, "train", json_false());
+	json_decref(bad);
 }
 
 /* Definitions of the tools that any part of the branch was offered, in the order of the agent's table. */
@@ -305,10 +350,12 @@ branch_row(const struct view *v, const json_t *leaf)
 	json_t *row = parts_start(), *phases = json_array(), *ids = json_array();
 
 	for (int i = 0; i < count; i++) {
-		add_trajectory(&c, chain[i], i == count - 1, final && strcmp(final, "PASSED"));
+		add_trajectory(&c, chain[i]);
 		json_array_append(phases, json_object_get(chain[i], "phase"));
 		json_array_append(ids, json_object_get(chain[i], "id"));
 	}
+	/* An answer that the final verdict went against is nothing to learn, whoever tested it before. */
+	untrain_bad_sources(&c, final && strcmp(final, "PASSED") ? solution_source(v, solution_id) : NULL);
 	parts_copy(row, leaf, "id", "task_id", NULL);
 	json_object_set_new(row, "task_name", json_string(v->name));
 	json_object_set_new(row, "op_type", json_string(v->op_type));

@@ -58,6 +58,39 @@ assert s["counters"]["stale_trajectories"] == 1 and s["counters"]["resolved"] ==
 END
 }
 
+@test "a source that a later turn finds wrong is not learnt from when it compiles" {
+	python3 - "$cases" >compiled.jsonl <<'END'
+import copy, json, sys
+for line in open(sys.argv[1]):
+    case = json.loads(line)
+    if case["task"]["name"] != "softmax_story_f32":
+        continue
+    t = next(t for t in case["trajectories"] if t["phase"] == "solve")
+    i = t["turns"][0]["message_index"]
+    call, answer = copy.deepcopy(t["messages"][i:i + 2])     # the faulty source again, as a compile that passes
+    call["tool_calls"][0]["function"]["name"] = "compile"
+    t["messages"][i:i] = [call, answer]
+    turn = {**t["turns"][0], "tool": "compile", "status": "PASSED", "outcome": "passed", "solution_id": None}
+    turn.pop("staged_error", None)
+    t["turns"][0]["message_index"] += 2
+    t["turns"].insert(0, turn)
+    print(json.dumps(case))
+END
+	"$package" -q -o rel compiled.jsonl
+	zstd -dcq rel/sft_trajectories/*.zst >rows
+	python3 - <<'END'
+import json
+rows = [json.loads(line) for line in open("rows")]
+assert rows
+for r in rows:
+    first, second = [m for m in r["messages"] if m["role"] == "assistant"][:2]
+    assert first["tool_calls"][0]["function"]["name"] == "compile" and not first["train"] and not second["train"]
+END
+	edit rel "sft_trajectories/$(basename rel/sft_trajectories/*.zst)" \
+		'[m for m in rows[0]["messages"] if m["role"] == "assistant"][0]["train"] = True'
+	refused rel "trains a source that went wrong in another turn"
+}
+
 @test "branches, training flags and verdicts are those of the story" {
 	"$package" -q -o rel "$cases"
 	zstd -dcq rel/sft_trajectories/*.zst >rows

@@ -287,6 +287,21 @@ def check_messages(where, messages, tools):
     need(not open_calls, where, "a call is not answered")
 
 
+def check_learnt_sources(where, t):
+    """A source that went wrong in any turn is learnt from in none."""
+    calls, bad = {}, set()
+    for turn in t["turns"]:
+        index = turn["message_index"]
+        number = calls[index] = calls.get(index, -1) + 1
+        of_message = t["messages"][index].get("tool_calls", []) if index < len(t["messages"]) else []
+        went_wrong = turn["status"] != "PASSED" or turn["staged_error"] or turn["outcome"] in ("failed", "regressed")
+        if went_wrong and number < len(of_message):
+            bad.add(of_message[number]["function"]["arguments"].get("source"))
+    for i, m in enumerate(t["messages"]):
+        sources = {call["function"]["arguments"].get("source") for call in m.get("tool_calls", [])}
+        need(not (m["train"] and sources & bad), where, f"message {i} trains a source that went wrong in another turn")
+
+
 def check_trajectories(rows, solutions):
     for _, t in rows["sft_trajectories"]:
         where = f"sft_trajectories {t['id']}"
@@ -303,6 +318,7 @@ def check_trajectories(rows, solutions):
             bad = turn["status"] != "PASSED" or turn["staged_error"] or turn["outcome"] in ("failed", "regressed")
             need(not (bad and message["train"]), where, f"message {index} trains a turn that went wrong")
             need(turn["solution_id"] is None or turn["solution_id"] in solutions, where, "a turn's solution is missing")
+        check_learnt_sources(where, t)
         with_turn = {turn["message_index"] for turn in t["turns"]}
         need(all(i in with_turn for i, m in enumerate(t["messages"]) if m["train"]), where, "trains without a verdict")
         solution = solutions.get(t["solution_id"])
