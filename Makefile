@@ -85,7 +85,7 @@ $(B)/%.o: %.c Makefile
 CPPFLAGS_base := -DKM_VERSION='"$(VERSION)"'
 CPPFLAGS_recorder = $(CPPFLAGS_cuda)
 CPPFLAGS_cuda := -I$(CUDA)/include -DKM_CUDA='"$(CUDA)"'
-CFLAGS_ptx := -O3 -march=$(PTX_MARCH)
+CFLAGS_ptx := -O3 -fno-math-errno -march=$(PTX_MARCH)
 
 define archive_rule
 $(B)/lib$(1).a: $(call objects,$(call lib_sources,$(1)))
@@ -169,8 +169,10 @@ $(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 TEST_PROGRAMS := $(UNIT:tests/unit/%.c=$(BUILD)/test/%) $(FUZZ:tests/fuzz/%.c=$(BUILD)/test/%)
 .PHONY: test test-unit test-cli test-long lint fuzz bench test-sanitized
 test: lint test-unit test-cli ## run the tests
-test-unit: programs $(TEST_PROGRAMS)
-	KM_OUT=$(abspath $(BUILD)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
+# Where the tests find the programs that they start.
+PROGRAMS_AT ?= $(BUILD)
+test-unit: $(if $(SANITIZE),,programs) $(TEST_PROGRAMS)
+	KM_OUT=$(abspath $(PROGRAMS_AT)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
 	for f in $(FUZZ:tests/fuzz/%.c=%); do $(BUILD)/test/$$f tests/fuzz/corpus/$${f#fuzz_}; done
 test-cli: programs man
 	KM_OUT=$(abspath $(BUILD)) prove --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
@@ -178,8 +180,11 @@ test-long: programs ## run the long tests as well: all seeds, shards, kills
 	KM_OUT=$(abspath $(BUILD)) prove --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
 lint: man ## check layers, man pages, lengths
 	KM_OUT=$(abspath $(BUILD)) prove --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
-test-sanitized: ## run the unit tests under AddressSanitizer and UndefinedBehaviorSanitizer
-	$(MAKE) OUT=$(BUILD)/sanitized OPT=-O1 SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
+# Left out are the programs that the tests start: they run confined, where limits leave no room for a sanitizer's
+# memory, and the stand-in runtime is loaded below another's code.
+test-sanitized: programs ## run the unit tests and fuzz replays, but not the programs they start, under ASan and UBSan
+	$(MAKE) BUILD=$(BUILD)/sanitized PROGRAMS_AT=$(BUILD) OPT=-O1 \
+		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
 fuzz: $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
 	for f in $^; do mkdir -p $(BUILD)/fuzz/corpus/$${f##*/fuzz_}; \
 		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(BUILD)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done
