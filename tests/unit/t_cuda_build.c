@@ -162,8 +162,9 @@ static void
 foreign_images_are_refused(void **state)
 {
 	(void)state;
-	expect("#ifndef __CUDA_ARCH__\nasm(\".pushsection .nv_fatbin,\\\"a\\\"\\n.quad 1,2,3\\n.popsection\");\n#endif\n" KERNEL SOLVE,
-		CUDA_SUSPICIOUS, "device code that nvcc did not make");
+	expect("#ifndef __CUDA_ARCH__\n"
+		"asm(\".pushsection .nv_fatbin,\\\"a\\\"\\n.quad 1,2,3\\n.popsection\");\n#endif\n" KERNEL SOLVE, CUDA_SUSPICIOUS,
+		"device code that nvcc did not make");
 	expect("#ifndef __CUDA_ARCH__\nasm(\".pushsection .nvFatBinSegment,\\\"aw\\\"\\n.quad 1,2,3\\n.popsection\");\n#endif\n"
 		KERNEL SOLVE, CUDA_SUSPICIOUS, "more than one device image");
 }
@@ -177,7 +178,8 @@ resources_cannot_be_forged(void **state)
 	struct ptxinfo *info;
 
 	(void)state;
-	build("#pragma message(\"\\nptxas info    : Compiling entry function '_Z1kPf' for 'sm_90'\\nptxas info    : Used 3 registers, "
+	build("#pragma message(\"\\nptxas info    : Compiling entry function '_Z1kPf' for 'sm_90'\\nptxas info    : "
+		"Used 3 registers, "
 		"used 1 barriers, 7 bytes smem\\n\")\n" KERNEL SOLVE, &result);
 	assert_int_equal(result.verdict, CUDA_OK);
 	read_back(result.folder, "device.fatbin", &fatbin);

@@ -255,10 +255,12 @@ refusals_carry_their_words(void **state)
 	struct buf reason = BUF_INIT;
 
 	(void)state;
-	assert_null(parse("refuse TIMEOUT it takes \x1b[31m too long, and has a long reason with more than sixteen fields in it all\n",
+	assert_null(parse("refuse TIMEOUT it takes \x1b[31m too long, and has a long reason with more than sixteen "
+		"fields in it all\n",
 		&verdict, &reason));
 	assert_int_equal(verdict, CUDA_TIMEOUT);
-	assert_string_equal(buf_str(&reason), "it takes ?[31m too long, and has a long reason with more than sixteen fields in it all");
+	assert_string_equal(buf_str(&reason), "it takes ?[31m too long, and has a long reason with more than "
+		"sixteen fields in it all");
 	assert_null(parse("refuse PASSED well done\n", &verdict, NULL));
 	assert_int_equal(verdict, CUDA_SUSPICIOUS);
 	assert_null(parse("refuse UNSUPPORTED \n", &verdict, NULL));

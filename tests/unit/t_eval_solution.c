@@ -169,7 +169,8 @@ the_quick_check_agrees_with_the_compiler(void **state)
 static void
 golden_verdicts_change_only_with_the_protocol(void **state)
 {
-	static const struct { int protocol; const char *digest; } golden = { 1, "45f69161316a70cc638073eaf1a135cd1b0b677786c8429bd891e12752f0de98" };
+	static const struct { int protocol; const char *digest; } golden = { 1,
+		"45f69161316a70cc638073eaf1a135cd1b0b677786c8429bd891e12752f0de98" };
 	struct eval_summary summary;
 	json_t *list = evaluate(good, EVAL_ALL, &summary), *evaluation;
 	struct buf text = BUF_INIT;

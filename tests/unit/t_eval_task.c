@@ -21,7 +21,8 @@ static const char good[] =
 	"\"axes\":[{\"name\":\"N\"},{\"name\":\"D\"},{\"name\":\"S\",\"value\":2},{\"name\":\"O\",\"expr\":\"(D - 1) div S + 1\"}],"
 	"\"scalars\":[{\"name\":\"alpha\",\"dtype\":\"float32\",\"value\":0.5}],"
 	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[\"N\",\"D\"],\"domain\":{\"distribution\":\"normal\"}},"
-	"{\"name\":\"idx\",\"dtype\":\"int32\",\"shape\":[\"N\"],\"domain\":{\"distribution\":\"integers\",\"low\":0,\"high\":\"D\"}}],"
+	"{\"name\":\"idx\",\"dtype\":\"int32\",\"shape\":[\"N\"],"
+	"\"domain\":{\"distribution\":\"integers\",\"low\":0,\"high\":\"D\"}}],"
 	"\"outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[\"N\",\"O\"]}],\"rtol\":1e-5,\"atol\":1e-6,"
 	"\"workloads\":[{\"name\":\"odd\",\"role\":\"check\",\"axes\":{\"N\":3,\"D\":7}},"
 	"{\"name\":\"held\",\"role\":\"check\",\"axes\":{\"N\":2,\"D\":5},\"held_out\":true}]}";

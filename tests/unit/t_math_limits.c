@@ -60,7 +60,8 @@ long_recurrences(void **state)
 	} cases[] = {
 		{ "y[i] = y[i-1; 0] + x[i]", 1000000, 1 },
 		{ "y[i] = y[i+1; 0] + x[i]", 1, 1000000 },
-		{ "y[i] = a[i-1; 0] + x[i]\na[i] = b[i]\nb[i] = y[i] + sum(c[j] for j in 1)\nc[i] = 0 if i == 0 else y[i-1]", 1000000, 1 },
+		{ "y[i] = a[i-1; 0] + x[i]\na[i] = b[i]\nb[i] = y[i] + sum(c[j] for j in 1)\n"
+			"c[i] = 0 if i == 0 else y[i-1]", 1000000, 1 },
 	};
 
 	(void)state;

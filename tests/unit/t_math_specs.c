@@ -565,7 +565,8 @@ rows(void **state)
 	output("d", DTYPE_FLOAT32, "N");
 	output("e", DTYPE_FLOAT32, "N");
 	evaluate("e[i] = x[N - i; 7]\na[i] = x[500 - 2*i; x[i] * 2]\nb[i] = x[i - 300; -1] + x[3*i; 0]\n"
-		"c[i] = sum(x[j] for j in i-2..i+3 if 0 <= j < N and j mod 2 == 0)\nd[i] = x[i*i mod N] * x[N-1-i] if i mod 3 != 1 else i");
+		"c[i] = sum(x[j] for j in i-2..i+3 if 0 <= j < N and j mod 2 == 0)\n"
+			"d[i] = x[i*i mod N] * x[N-1-i] if i mod 3 != 1 else i");
 	for (int i = 0; i < N; i++) {
 		a[i] = 500 - 2 * i >= 0 ? f.in[0][500 - 2 * i] : f.in[0][i] * 2;
 		b[i] = (i >= 300 ? f.in[0][i - 300] : -1) + (3 * i < N ? f.in[0][3 * i] : 0);

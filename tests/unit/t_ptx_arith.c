@@ -537,7 +537,8 @@ clamp32(s64 v)
 	OP(cvt_bf16_rz, "cvt.rz.bf16.f32 %d, %a", "24", FS, 0, isnan(F(x)) ? 0x7fff : x >> 16) \
 	OP(cvt_f16x2, "cvt.rn.f16x2.f32 %d, %a, %b", "444", FS, 0, pair(h_bits(F(y)), h_bits(F(x)))) \
 	OP(cvt_bf16x2, "cvt.rn.bf16x2.f32 %d, %a, %b", "444", FS, 0, pair(b_bits(F(y)), b_bits(F(x)))) \
-	OP(cvt_relu, "cvt.rn.relu.f16x2.f32 %d, %a, %b", "444", FS, 0, pair(h_bits(F(y) <= 0 ? 0 : F(y)), h_bits(F(x) <= 0 ? 0 : F(x)))) \
+	OP(cvt_relu, "cvt.rn.relu.f16x2.f32 %d, %a, %b", "444", FS, 0, pair(h_bits(F(y) <= 0 ? 0 : F(y)), \
+		h_bits(F(x) <= 0 ? 0 : F(x)))) \
 	OP(cvt_tf32, "cvt.rna.tf32.f32 %d, %a", "44", FN, 0, (x + 0x1000) & 0xffffe000)
 
 #define DOUBLE_LIST(OP) \
@@ -569,7 +570,8 @@ clamp32(s64 v)
 	OP(mul_f16, "mul.f16 %d, %a, %b", "222", HS, 0, h_bits(Q H(x) * H(y))) \
 	OP(mul_f16_sat, "mul.sat.f16 %d, %a, %b", "222", HS, 0, ({ double v = H(x) * H(y); h_bits(v > 0 ? v < 1 ? v : 1 : 0); })) \
 	OP(fma_f16, "fma.rn.f16 %d, %a, %b, %c", "2222", HS, 0, h_bits(Q H(x) * H(y) + H(z))) \
-	OP(fma_f16_relu, "fma.rn.relu.f16 %d, %a, %b, %c", "2222", HS, 0, ({ __float128 v = Q H(x) * H(y) + H(z); h_bits(v <= 0 ? 0 : v); })) \
+	OP(fma_f16_relu, "fma.rn.relu.f16 %d, %a, %b, %c", "2222", HS, 0, \
+		({ __float128 v = Q H(x) * H(y) + H(z); h_bits(v <= 0 ? 0 : v); })) \
 	OP(add_f16x2, "add.rn.f16x2 %d, %a, %b", "444", HS, 0, H2(Q a + b)) \
 	OP(fma_f16x2, "fma.rn.f16x2 %d, %a, %b, %c", "4444", HS, 0, H2(Q a * b + c)) \
 	OP(min_f16, "min.f16 %d, %a, %b", "222", HS, 0, h_bits(lesser(H(x), H(y)))) \
@@ -578,7 +580,8 @@ clamp32(s64 v)
 	OP(abs_f16, "abs.f16 %d, %a", "22", HS, 0, h_bits(fabs(H(x)))) \
 	OP(setp_f16, "setp.lt.f16 %p, %a, %b", "p22", HS, 0, H(x) < H(y)) \
 	OP(setp_f16x2, "setp.gt.f16x2 %q|%p, %a, %b", "p44", HS, 0, H(x >> 16) > H(y >> 16)) \
-	OP(set_f16x2, "set.ge.f16x2.f16x2 %d, %a, %b", "444", HS, 0, pair(H(x) >= H(y) ? 0x3c00 : 0, H(x >> 16) >= H(y >> 16) ? 0x3c00 : 0)) \
+	OP(set_f16x2, "set.ge.f16x2.f16x2 %d, %a, %b", "444", HS, 0, pair(H(x) >= H(y) ? 0x3c00 : 0, \
+		H(x >> 16) >= H(y >> 16) ? 0x3c00 : 0)) \
 	OP(cvt_f32_f16, "cvt.f32.f16 %d, %a", "42", HS, 0, f_bits((float)H(x))) \
 	OP(cvt_f64_f16, "cvt.f64.f16 %d, %a", "82", HN, 0, d_bits(H(x))) \
 	OP(cvt_s32_f16, "cvt.rni.s32.f16 %d, %a", "42", HS, 0, to_int(rint(H(x)), 32, true, false)) \

@@ -97,7 +97,8 @@ test_out_of_bounds(void **state)
 		1, 1, PTX_FAULT, PTX_OUT_OF_BOUNDS, 9);
 	assert_int_equal(found.size_bytes, 16);
 	rig_close(&f.rig);
-	expect_clean("\tsetp.ge.u32 %p1, %r4, %r0;\n\t@%p1 ret;\n\tld.global.u32 %r5, [%a3];\n\tst.global.u32 [%a4], %r5;\n", true, 4, 32);
+	expect_clean("\tsetp.ge.u32 %p1, %r4, %r0;\n\t@%p1 ret;\n\tld.global.u32 %r5, [%a3];\n"
+		"\tst.global.u32 [%a4], %r5;\n", true, 4, 32);
 }
 
 static void
@@ -192,10 +193,12 @@ test_uninitialised(void **state)
 	assert_true(ptx_finding_at(f.rig.machine, 0)->count >= 1);
 	rig_close(&f.rig);
 	/* one byte of four */
-	expect_finding(&f, "\tst.global.u16 [%a4], %h1;\n\tst.global.u8 [%a4+3], %h1;\n" LOC(11) "\tld.global.u32 %r5, [%a4];\n", true, 1,
+	expect_finding(&f, "\tst.global.u16 [%a4], %h1;\n\tst.global.u8 [%a4+3], %h1;\n"
+		LOC(11) "\tld.global.u32 %r5, [%a4];\n", true, 1,
 		1, PTX_OK, PTX_UNINITIALISED_READ, 11);
 	rig_close(&f.rig);
-	expect_finding(&f, "\t.shared .align 4 .b8 tile[128];\n\tmov.u32 %r5, tile;\n" LOC(12) "\tld.shared.u32 %r6, [%r5+4];\n", true, 1,
+	expect_finding(&f, "\t.shared .align 4 .b8 tile[128];\n\tmov.u32 %r5, tile;\n"
+		LOC(12) "\tld.shared.u32 %r6, [%r5+4];\n", true, 1,
 		1, PTX_OK, PTX_UNINITIALISED_READ, 12);
 	rig_close(&f.rig);
 	expect_finding(&f, LOC(13) "\tred.global.add.u32 [%a4], 1;\n", true, 1, 1, PTX_OK, PTX_UNINITIALISED_READ, 13);
@@ -233,7 +236,8 @@ test_divergent_barrier(void **state)
 {
 	(void)state;
 	struct fault f;
-	struct ptx_finding found = expect_finding(&f, "\tsetp.lt.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n" LOC(20) "\tbar.sync 0;\n\tbra M;\nL:\n"
+	struct ptx_finding found = expect_finding(&f, "\tsetp.lt.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n"
+		LOC(20) "\tbar.sync 0;\n\tbra M;\nL:\n"
 		LOC(22) "\tbar.sync 0;\nM:\n", false, 1, 64, PTX_OK, PTX_DIVERGENT_BARRIER, 20);
 	assert_int_equal(found.check, PTX_SYNCCHECK);
 	rig_close(&f.rig);
@@ -242,7 +246,8 @@ test_divergent_barrier(void **state)
 		"\tbar.sync 0;\nM:\n", false, 1, 64, PTX_OK, PTX_BARRIER_MISMATCH, 20);
 	rig_close(&f.rig);
 	/* a part of the warp goes past the barrier and ends, where a GPU would wait for the others */
-	found = expect_finding(&f, "\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n" LOC(24) "\tbar.sync 0;\nL:\n\tadd.u32 %r5, %r5, 1;\n"
+	found = expect_finding(&f, "\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n"
+		LOC(24) "\tbar.sync 0;\nL:\n\tadd.u32 %r5, %r5, 1;\n"
 		"\tst.global.u32 [%a4], %r5;\n", false, 1, 32, PTX_OK, PTX_DIVERGENT_BARRIER, 24);
 	rig_close(&f.rig);
 	/* lanes that have left do not count, and neither do diverged lanes that meet at one barrier */
@@ -255,7 +260,8 @@ test_shuffle_from_exited(void **state)
 {
 	(void)state;
 	struct fault f;
-	expect_finding(&f, "\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 ret;\n" LOC(30) "\tshfl.sync.bfly.b32 %r5, %r1, 16, 31, -1;\n", false, 1,
+	expect_finding(&f, "\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 ret;\n"
+		LOC(30) "\tshfl.sync.bfly.b32 %r5, %r1, 16, 31, -1;\n", false, 1,
 		32, PTX_OK, PTX_EXITED_LANES_IN_MASK, 30);
 	rig_close(&f.rig);
 	expect_clean("\tsetp.ge.u32 %p1, %r1, 16;\n\t@%p1 ret;\n\tshfl.sync.bfly.b32 %r5, %r1, 8, 31, 0xffff;\n", false, 1, 32);
@@ -349,7 +355,8 @@ test_deadlock(void **state)
 	(void)state;
 	struct fault f;
 	/* half of the warp waits in a shuffle for lanes that wait at the barrier */
-	struct ptx_finding found = expect_finding(&f, "\tsetp.lt.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n\tbar.sync 0;\n\tbra M;\nL:\n" LOC(22)
+	struct ptx_finding found = expect_finding(&f, "\tsetp.lt.u32 %p1, %r1, 16;\n\t@%p1 bra L;\n\tbar.sync 0;\n"
+		"\tbra M;\nL:\n" LOC(22)
 		"\tshfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\nM:\n", false, 1, 32, PTX_DEADLOCK, PTX_STUCK, 22);
 	assert_non_null(strstr(found.message, "Deadlock"));
 	assert_non_null(strstr(buf_str(&f.rig.err), "Deadlock"));
@@ -397,7 +404,8 @@ test_trap(void **state)
 {
 	(void)state;
 	struct fault f;
-	struct ptx_finding found = expect_finding(&f, "\tsetp.eq.u32 %p1, %r1, 5;\n" LOC(40) "\t@%p1 trap;\n", false, 1, 32, PTX_FAULT,
+	struct ptx_finding found = expect_finding(&f, "\tsetp.eq.u32 %p1, %r1, 5;\n" LOC(40) "\t@%p1 trap;\n",
+		false, 1, 32, PTX_FAULT,
 		PTX_TRAP, 40);
 	assert_int_equal(found.thread[0], 5);
 	rig_close(&f.rig);
@@ -430,7 +438,8 @@ test_unsupported(void **state)
 	assert_non_null(strstr(buf_str(&f.rig.err), ", fault.cu:41)"));
 	assert_int_equal(ptx_kernel_check(f.rig.module, "k", &f.rig.err), -1);
 	rig_close(&f.rig);
-	static const char *const others[] = { "mbarrier.init.shared.b64 [%a0], 1", "cp.async.bulk.commit_group", "tex.1d.v4.f32.s32 x",
+	static const char *const others[] = { "mbarrier.init.shared.b64 [%a0], 1", "cp.async.bulk.commit_group",
+		"tex.1d.v4.f32.s32 x",
 		"add.rn.f128 %a0, %a0, %a0", "vadd.s32.s32.s32 %r1, %r1, %r1, %r1", "ld.global.v4.f64 {%a0,%a1,%a2,%a3}, [%a0]",
 		"mapa.u64 %a0, %a1, 0", "mul.wide.u64 %a0, %a1, %a2", "setmaxnreg.inc.sync.aligned.u32 24" };
 	for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
@@ -524,7 +533,8 @@ test_counters(void **state)
 	/* all lanes one word; then a stride of 12 bytes: 32 words over 380 bytes, 12 sectors */
 	counted("\tld.global.u32 %r5, [%a0];\n", 32, &c);
 	assert_int_equal(c.global_read_sectors, 1);
-	counted("\tmul.wide.s32 %a5, %r1, 12;\n\tadd.s64 %a5, %a0, %a5;\n\tst.global.u32 [%a1], %r1;\n\tld.global.u32 %r5, [%a5];\n", 32, &c);
+	counted("\tmul.wide.s32 %a5, %r1, 12;\n\tadd.s64 %a5, %a0, %a5;\n\tst.global.u32 [%a1], %r1;\n"
+		"\tld.global.u32 %r5, [%a5];\n", 32, &c);
 	assert_int_equal(c.global_read_sectors, 12);
 	assert_int_equal(c.global_write_sectors, 1);
 	counted("\tred.global.add.u32 [%a1], 1;\n", 20, &c);
@@ -532,7 +542,8 @@ test_counters(void **state)
 	/* conflicts of shared memory: strides of 1, 2 and 32 words, and two lanes on one word */
 	const char *shared = "\t.shared .align 4 .b8 tile[4096];\n\tmov.u32 %%r5, tile;\n\tmul.lo.u32 %%r6, %%r1, %d;\n"
 		"\tadd.u32 %%r5, %%r5, %%r6;\n\tst.shared.u32 [%%r5], %%r1;\n\tbar.sync 0;\n";
-	static const struct { int stride; uint64_t conflicts; } strides[] = { { 4, 0 }, { 8, 1 }, { 16, 3 }, { 128, 31 }, { 0, 0 }, { 12, 0 } };
+	static const struct { int stride; uint64_t conflicts; } strides[] = { { 4, 0 }, { 8, 1 }, { 16, 3 },
+		{ 128, 31 }, { 0, 0 }, { 12, 0 } };
 	for (size_t k = 0; k < sizeof strides / sizeof *strides; k++) {
 		struct buf body = BUF_INIT;
 		buf_addf(&body, shared, strides[k].stride);

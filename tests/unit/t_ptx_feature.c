@@ -30,7 +30,8 @@ compile(const char *name, struct buf *ptx)
 	if (stat(cached, &b) || b.st_mtime < a.st_mtime) {
 		char temporary[4500];
 		snprintf(temporary, sizeof temporary, "%s.tmp%d", cached, (int)getpid());
-		char *argv[] = { "/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin exec nvcc -std=c++17 -arch=sm_90 -lineinfo -ptx -o \"$1\" \"$2\"",
+		char *argv[] = { "/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin exec nvcc -std=c++17 -arch=sm_90 "
+			"-lineinfo -ptx -o \"$1\" \"$2\"",
 			"sh", temporary, source, NULL };
 		struct spawn how = { .argv = argv, .envp = (char *[]){ "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", NULL },
 			.errors = &err, .wall_ms = 300000 };
@@ -383,7 +384,8 @@ test_functions(void **state)
 	for (int k = 0; k < 32; k++) {
 		double v = x[k], f = fx[k], e[] = { sin(v), exp(v / 10), log(fabs(v) + 1), pow(fabs(v), 1.5), cbrt(v), erf(v / 4),
 			fmod(v, 0.75), atan2(v, 2) };
-		double g[] = { sin((double)(fx[k] * 1000)), exp(f), log(fabs(f) + 1), pow(fabs(f), 1.5), erf(f), tanh(f), sin(f), f / 3.7f };
+		double g[] = { sin((double)(fx[k] * 1000)), exp(f), log(fabs(f) + 1), pow(fabs(f), 1.5), erf(f),
+			tanh(f), sin(f), f / 3.7f };
 		for (int n = 0; n < 8; n++) {
 			near("doubles", k * 8 + n, y[k * 8 + n], e[n], 1e-14);
 			near("floats", k * 8 + n, fy[k * 8 + n], g[n], 1e-6);
@@ -463,9 +465,11 @@ test_fp8(void **state)
 {
 	(void)state;
 	open_file("number");
-	static const float in[] = { 0, 1, -1.0625f, 1.1f, 448, 500, -1000, 0.001953125f, 0.0009765625f, 0.0005f, 57344, 70000, 240.5f, 3.3f };
+	static const float in[] = { 0, 1, -1.0625f, 1.1f, 448, 500, -1000, 0.001953125f, 0.0009765625f, 0.0005f,
+		57344, 70000, 240.5f, 3.3f };
 	static const float e4m3[] = { 0, 1, -1, 1.125f, 448, 448, -448, 0.001953125f, 0, 0, 448, 448, 240, 3.25f };
-	static const float e5m2[] = { 0, 1, -1, 1, 448, 512, -1024, 0.001953125f, 0.0009765625f, 0.00048828125f, 57344, 57344, 256, 3.5f };
+	static const float e5m2[] = { 0, 1, -1, 1, 448, 512, -1024, 0.001953125f, 0.0009765625f, 0.00048828125f,
+		57344, 57344, 256, 3.5f };
 	enum { N = sizeof in / sizeof *in };
 	float *x = input(N * 4), *y = output(N * 8);
 	memcpy(x, in, sizeof in);
@@ -544,7 +548,8 @@ test_dynamic_shared(void **state)
 	launch("dynamic_reverse", 1, 1, 64, 1, 64 * 12, &p, sizeof p);
 	for (int k = 0; k < 64; k++)
 		assert_true(y[k] == (float)((63 - k) * 3));
-	struct ptx_launch l = { .kernel = "dynamic_reverse", .grid = { 1, 1, 1 }, .block = { 64, 1, 1 }, .dynamic_shared = 64 * 12 - 8,
+	struct ptx_launch l = { .kernel = "dynamic_reverse", .grid = { 1, 1, 1 }, .block = { 64, 1, 1 },
+		.dynamic_shared = 64 * 12 - 8,
 		.params = &p, .params_bytes = sizeof p };
 	assert_int_equal(ptx_launch(rig.machine, &l, NULL, NULL), PTX_FAULT);
 	assert_int_equal(ptx_finding_at(rig.machine, 0)->kind, PTX_OUT_OF_BOUNDS);

@@ -177,7 +177,8 @@ test_check_refuses(void **state)
 	struct buf err = BUF_INIT, text = BUF_INIT;
 	for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
 		buf_reset(&text);
-		buf_adds(&text, RIG_HEADER ".entry k(.param .u32 n)\n{\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n.reg .b16 %h<9>;\n.reg .pred %p<9>;\n");
+		buf_adds(&text, RIG_HEADER ".entry k(.param .u32 n)\n{\n.reg .b32 %r<9>;\n.reg .b64 %d<9>;\n"
+			".reg .b16 %h<9>;\n.reg .pred %p<9>;\n");
 		buf_adds(&text, bad[k].body);
 		buf_adds(&text, "\n}\n");
 		struct ptx_module *m = parse(text.data, &err);
@@ -219,7 +220,8 @@ static void
 test_mutations(void **state)
 {
 	(void)state;
-	static const char *const pieces[] = { "{", "}", "(", ")", "[", "]", ";", ",", "%r1", "%p", "0", "-1", ".b32", ".reg", "bra", "@",
+	static const char *const pieces[] = { "{", "}", "(", ")", "[", "]", ";", ",", "%r1", "%p", "0", "-1",
+		".b32", ".reg", "bra", "@",
 		"99999999999999999999", "\"", "/*", "//", "\n", "\0", ".param", "tile", "twice", "!", "|", "<", ">", "+", "=" };
 	uint64_t seed = 1;
 	char text[sizeof module_text + 64];
