@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "agent/tools.h"
+#include "math/latex.h"
 #include "rec/json.h"
 
 static const char system_text[] =
@@ -70,8 +71,10 @@ add_forms(const struct task *t, struct buf *out)
 		buf_addf(out, "%s%s\n", prompt, *prompt && prompt[strlen(prompt) - 1] == '\n' ? "" : "\n");
 	if (shows(t, "math_spec") && t->math_spec) {
 		buf_adds(out, "## Definition\n\n");
-		if (latex && *latex)
-			buf_addf(out, "$$\n%s\n$$\n\nThe same in index notation, indices from 0:\n", latex);
+		if (latex && *latex) {
+			math_latex_markdown(latex, out);
+			buf_adds(out, "The same in index notation, indices from 0:\n");
+		}
 		add_block(out, "", t->math_spec);
 		buf_addc(out, '\n');
 	}

@@ -429,3 +429,16 @@ math_latex(const struct math_spec *spec, struct buf *out)
 	if (out->data[out->len - 1] != '\n')
 		buf_addc(out, '\n');
 }
+
+void
+math_latex_markdown(const char *latex, struct buf *out)
+{
+	static const char end[] = "\\end{aligned}\n";
+	const char *found = strstr(latex, end), *notes = found ? found + sizeof end - 1 : latex + strlen(latex);
+	size_t length = (size_t)(notes - latex);
+
+	buf_addf(out, "$$\n%.*s%s$$\n\n", (int)length, latex, length && latex[length - 1] == '\n' ? "" : "\n");
+	notes += strspn(notes, "\n");
+	if (*notes)
+		buf_addf(out, "%s%s\n", notes, notes[strlen(notes) - 1] == '\n' ? "" : "\n");
+}

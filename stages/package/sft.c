@@ -8,6 +8,7 @@
 
 #include "agent/tools.h"
 #include "base/die.h"
+#include "math/latex.h"
 #include "parts.h"
 #include "rec/json.h"
 
@@ -435,8 +436,10 @@ add_forms(const struct view *v, struct buf *out)
 		buf_addf(out, "%s\n\n", prompt);
 	if (math && shows(v, "math_spec")) {
 		buf_adds(out, "Definition:\n\n");
-		if (latex && *latex)
-			buf_addf(out, "$$\n%s\n$$\n\nIn index notation, indices from 0:\n\n", latex);
+		if (latex && *latex) {
+			math_latex_markdown(latex, out);
+			buf_adds(out, "In index notation, indices from 0:\n\n");
+		}
 		add_block(out, "", rec_json_string(math, "text", ""));
 	}
 	if (source && shows(v, "reference_program")) {

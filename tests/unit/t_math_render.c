@@ -274,11 +274,31 @@ latex(void **state)
 	}
 }
 
+static void
+latex_as_markdown(void **state)
+{
+	static const struct { const char *latex, *markdown; } cases[] = {
+		{ "\\begin{aligned}\na\n\\end{aligned}\n", "$$\n\\begin{aligned}\na\n\\end{aligned}\n$$\n\n" },
+		{ "\\begin{aligned}\na\n\\end{aligned}\n\nOn ties, $i$.\n",
+			"$$\n\\begin{aligned}\na\n\\end{aligned}\n$$\n\nOn ties, $i$.\n\n" },
+		{ "y = x", "$$\ny = x\n$$\n\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf text = BUF_INIT;
+
+		math_latex_markdown(cases[i].latex, &text);
+		assert_string_equal(buf_str(&text), cases[i].markdown);
+		buf_release(&text);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(latex), cmocka_unit_test(c_refuses), cmocka_unit_test(c_of_the_language),
+		cmocka_unit_test(latex), cmocka_unit_test(latex_as_markdown), cmocka_unit_test(c_refuses), cmocka_unit_test(c_of_the_language),
 			cmocka_unit_test(c_of_more),
 	};
 
