@@ -123,6 +123,7 @@ place_symbols(struct worker *w)
 		map_pages(symbol->address, symbol->bytes);
 		check(ptx_place_symbol(w->machine, symbol->name, symbol->address, &err), &err);
 	}
+	check(ptx_write_symbols(w->machine, &err), &err);
 }
 
 static void

@@ -187,15 +187,6 @@ ptx_mark_freed(struct ptx_machine *m, uint64_t address, struct buf *err)
 	return b ? 0 : -1;
 }
 
-int
-ptx_set_access(struct ptx_machine *m, uint64_t address, enum ptx_access access, struct buf *err)
-{
-	struct buffer *b = known_buffer(m, address, err);
-	if (b)
-		b->access = (uint8_t)access;
-	return b ? 0 : -1;
-}
-
 void
 ptx_mark_initialised(struct ptx_machine *m, uint64_t address, uint64_t size, bool initialised)
 {
@@ -269,7 +260,7 @@ ptx_place_symbol(struct ptx_machine *m, const char *name, uint64_t address, stru
 		return -1;
 	m->symbol_addresses[v->index] = address;
 	drop_images(m);
-	return v->n_relocations ? 0 : write_initialiser(m, v, err);
+	return 0;
 }
 
 uint64_t
@@ -279,42 +270,8 @@ ptx_symbol_address(const struct ptx_machine *m, const char *name)
 	return v ? m->symbol_addresses[v->index] : 0;
 }
 
-static uint64_t
-place_after(const struct variable *v, uint64_t at)
-{
-	uint64_t align = v->align > 256 ? v->align : 256;
-	return (at + align - 1) / align * align;
-}
-
-uint64_t
-ptx_symbols_bytes(const struct ptx_module *module)
-{
-	uint64_t at = 0;
-	for (size_t k = 0; k < module->n_variables; k++)
-		at = place_after(module->variables[k], at) + module->variables[k]->bytes;
-	return at;
-}
-
 int
-ptx_place_symbols(struct ptx_machine *m, uint64_t base, uint64_t capacity, uint64_t *used_bytes, struct buf *err)
-{
-	uint64_t at = base;
-	*used_bytes = 0;
-	for (size_t k = 0; k < m->module->n_variables; k++) {
-		const struct variable *v = m->module->variables[k];
-		at = place_after(v, at);
-		if (v->bytes > capacity || at + v->bytes > base + capacity)
-			return buf_err(err, "The module's variables need more than %llu bytes.", (unsigned long long)capacity);
-		if (ptx_place_symbol(m, m->module->symbols[k].name, at, err))
-			return -1;
-		at += v->bytes;
-		*used_bytes = at - base;
-	}
-	return ptx_reset_symbols(m, err);
-}
-
-int
-ptx_reset_symbols(struct ptx_machine *m, struct buf *err)
+ptx_write_symbols(struct ptx_machine *m, struct buf *err)
 {
 	for (size_t k = 0; k < m->module->n_variables; k++)
 		if (m->symbol_addresses[k] && write_initialiser(m, m->module->variables[k], err))

@@ -39,7 +39,6 @@ enum special {
 	SR_N
 };
 enum special special_find(struct slice name);
-const char *special_name(enum special special);
 unsigned special_bytes(enum special special);
 
 enum storage { IN_REGISTER, IN_GLOBAL, IN_CONST, IN_SHARED, IN_LOCAL, IN_KERNEL_PARAM, IN_CALL_PARAM };

@@ -153,8 +153,6 @@ int ptx_map(struct ptx_machine *machine, const char *name, uint64_t address, uin
 int ptx_unmap(struct ptx_machine *machine, uint64_t address, struct buf *err);
 /* Keeps the range on the books without touching its memory: an access is then use_after_free. */
 int ptx_mark_freed(struct ptx_machine *machine, uint64_t address, struct buf *err);
-/* Changes what kernels may do with the buffer that starts at address. */
-int ptx_set_access(struct ptx_machine *machine, uint64_t address, enum ptx_access access, struct buf *err);
 /* After the host (or a memset, a copy) wrote a range, or poisoned it (initialised = false). Ranges
  * outside of buffers are ignored. Initialisation is tracked whether or not launches are checked, but
  * kernels mark what they write in checked launches only. */
@@ -163,18 +161,14 @@ void ptx_mark_initialised(struct ptx_machine *machine, uint64_t address, uint64_
 void ptx_copy_initialised(struct ptx_machine *machine, uint64_t to, uint64_t from, uint64_t size);
 
 /* Gives a module variable its address (host memory of its size, mapped by the caller, aligned to its
- * align), maps it as a buffer of its name (constants read-only) and writes its initialiser. Every
- * variable that a kernel uses must be placed before the launch. 0, or -1 with a sentence. */
+ * align) and maps it as a buffer of its name, constants read-only. Every variable that a kernel uses must
+ * be placed before the launch. 0, or -1 with a sentence. */
 int ptx_place_symbol(struct ptx_machine *machine, const char *name, uint64_t address, struct buf *err);
+/* Writes the initialisers of all placed variables: once all are placed, since one may hold the address of
+ * another, and again to start anew. 0, or -1 with a sentence. */
+int ptx_write_symbols(struct ptx_machine *machine, struct buf *err);
 /* Address of a placed symbol, 0 if it has none. */
 uint64_t ptx_symbol_address(const struct ptx_machine *machine, const char *name);
-/* Lays all variables out from base, each at a multiple of 256, and places them. *used_bytes tells the
- * bytes taken; more than capacity is an error. */
-int ptx_place_symbols(struct ptx_machine *machine, uint64_t base, uint64_t capacity, uint64_t *used_bytes, struct buf *err);
-/* Bytes that ptx_place_symbols needs. */
-uint64_t ptx_symbols_bytes(const struct ptx_module *module);
-/* Writes all initialisers anew. */
-int ptx_reset_symbols(struct ptx_machine *machine, struct buf *err);
 
 /* ---- launches */
 

@@ -64,12 +64,6 @@ special_find(struct slice name)
 	return SR_NONE;
 }
 
-const char *
-special_name(enum special special)
-{
-	return special ? specials[special] : "none";
-}
-
 unsigned
 special_bytes(enum special special)
 {

@@ -21,6 +21,22 @@ run(struct ptx_machine *machine, const struct ptx_kernel *k, uint64_t address)
 		ptx_launch(machine, &l, NULL, NULL);
 }
 
+/* What does not fit stays without an address. */
+static void
+place_symbols(struct ptx_machine *machine, const struct ptx_module *m, uint64_t base)
+{
+	uint64_t at = base;
+
+	for (size_t k = 0; k < ptx_symbol_count(m); k++) {
+		const struct ptx_symbol *s = ptx_symbol_at(m, k);
+
+		if (s->size > base + SYMBOL_BYTES - at || ptx_place_symbol(machine, s->name, at, NULL))
+			continue;
+		at += (s->size + 255) / 256 * 256;
+	}
+	ptx_write_symbols(machine, NULL);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
@@ -28,12 +44,11 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct ptx_module *m = ptx_parse((const char *)bytes, length, NULL);
 	struct ptx_machine *machine = m ? ptx_machine_new(m, &options, NULL) : NULL;
 	char *memory = aligned_alloc(256, BUFFER_BYTES), *symbols = aligned_alloc(256, SYMBOL_BYTES);
-	uint64_t used, address = (uint64_t)(uintptr_t)memory;
+	uint64_t address = (uint64_t)(uintptr_t)memory;
 	if (machine && memory && symbols) {
 		memset(memory, 0, BUFFER_BYTES);
 		ptx_map(machine, "memory", address, BUFFER_BYTES, PTX_READ_WRITE, true, NULL);
-		if (ptx_symbols_bytes(m) <= SYMBOL_BYTES)
-			ptx_place_symbols(machine, (uint64_t)(uintptr_t)symbols, SYMBOL_BYTES, &used, NULL);
+		place_symbols(machine, m, (uint64_t)(uintptr_t)symbols);
 		for (size_t k = 0; k < ptx_kernel_count(m) && k < 8; k++)
 			run(machine, ptx_kernel_at(m, k), address);
 	}

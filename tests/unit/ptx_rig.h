@@ -34,7 +34,7 @@ struct rig {
 static inline void
 rig_open(struct rig *r, const char *text, size_t length, const struct ptx_options *options)
 {
-	uint64_t used;
+	uint64_t at = RIG_SYMBOLS;
 	memset(r, 0, sizeof *r);
 	r->module = ptx_parse(text, length, &r->err);
 	if (!r->module)
@@ -46,7 +46,14 @@ rig_open(struct rig *r, const char *text, size_t length, const struct ptx_option
 	r->symbols = mmap((void *)(uintptr_t)RIG_SYMBOLS, RIG_SYMBOL_BYTES, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	assert_ptr_not_equal(r->symbols, MAP_FAILED);
-	if (ptx_place_symbols(r->machine, RIG_SYMBOLS, RIG_SYMBOL_BYTES, &used, &r->err))
+	for (size_t i = 0; i < ptx_symbol_count(r->module); i++) {
+		const struct ptx_symbol *s = ptx_symbol_at(r->module, i);
+		assert_true(s->align <= 256 && s->size <= RIG_SYMBOLS + RIG_SYMBOL_BYTES - at);
+		if (ptx_place_symbol(r->machine, s->name, at, &r->err))
+			fail_msg("%s", buf_str(&r->err));
+		at += (s->size + 255) / 256 * 256;
+	}
+	if (ptx_write_symbols(r->machine, &r->err))
 		fail_msg("%s", buf_str(&r->err));
 }
 

@@ -75,6 +75,32 @@ a_right_solution_passes_with_a_cost(void **state)
 	json_decref(list);
 }
 
+/* A variable may hold the address of another one. */
+static void
+variables_may_point_at_one_another(void **state)
+{
+	static const char source[] =
+		"#include <stdint.h>\n"
+		"__device__ float values[2] = { 7, 0 };\n"
+		"__device__ float *pointer = &values[1];\n"
+		"__global__ void reverse(const float *x, const float *c, float *y, int64_t n)\n"
+		"{\n"
+		"	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;\n"
+		"	if (i < n) y[i] = x[n - 1 - i] + c[0] + *pointer;\n"
+		"}\n"
+		"extern \"C\" void solve(const float *x, const float *c, float *y, int64_t N, cudaStream_t stream)\n"
+		"{\n"
+		"	reverse<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(x, c, y, N);\n"
+		"}\n";
+	struct eval_summary summary;
+
+	(void)state;
+	json_t *list = evaluate(source, EVAL_VISIBLE, &summary);
+	if (strcmp(summary.status, "PASSED") != 0)
+		fail_msg("%s: %s", summary.status, rec_json_string(summary.decisive, "reason", ""));
+	json_decref(list);
+}
+
 static void
 held_out_workloads_are_for_the_final_verdict_only(void **state)
 {
@@ -226,6 +252,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_right_solution_passes_with_a_cost),
+		cmocka_unit_test(variables_may_point_at_one_another),
 		cmocka_unit_test(held_out_workloads_are_for_the_final_verdict_only),
 		cmocka_unit_test(an_answer_is_kept_and_not_run_again), cmocka_unit_test(faults_are_named_with_their_line),
 		cmocka_unit_test(the_quick_check_agrees_with_the_compiler),
