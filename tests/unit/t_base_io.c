@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -109,6 +110,99 @@ output_appears_at_commit_only(void **state)
 	assert_int_equal(buf_read_file(&content, in_folder("result"), 100, &err), 0);
 	assert_string_equal(buf_str(&content), "whole");
 	buf_release(&content);
+}
+
+/* A writer that is killed leaves its temporary file; the next one takes it away, but not that of a living one. */
+static void
+leftovers_are_removed(void **state)
+{
+	struct buf err = BUF_INIT;
+	struct stat status;
+
+	(void)state;
+	for (int killed = 0; killed < 2; killed++) {
+		char *temporary;
+		int ready[2];
+		assert_int_equal(pipe(ready), 0);
+		pid_t child = fork();
+		if (!child) {
+			io_open_out(in_folder("left"), NULL);
+			if (write(ready[1], "", 1) == 1)
+				pause();
+			_exit(1);
+		}
+		assert_int_equal(read(ready[0], &(char){ 0 }, 1), 1);
+		struct buf path = BUF_INIT;
+		buf_addf(&path, "%s/left.tmp.%ld", folder, (long)child);
+		temporary = buf_detach(&path);
+		int made = stat(temporary, &status);
+		if (killed) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+		}
+		int wrote = io_write_file(in_folder("left"), killed ? "b" : "a", 1, &err), kept = stat(temporary, &status);
+		if (!killed) {
+			kill(child, SIGKILL);
+			waitpid(child, NULL, 0);
+			unlink(temporary);
+		}
+		assert_int_equal(made, 0);
+		assert_int_equal(wrote, 0);
+		assert_int_equal(kept, killed ? -1 : 0);
+		free(temporary);
+		close(ready[0]);
+		close(ready[1]);
+	}
+	/* Names that are nearly ours are somebody else's. */
+	assert_int_equal(io_write_file(in_folder("left.tmp.x1"), "x", 1, &err), 0);
+	assert_int_equal(io_write_file(in_folder("leftover.tmp.1"), "x", 1, &err), 0);
+	assert_int_equal(io_write_file(in_folder("left"), "c", 1, &err), 0);
+	assert_int_equal(access(in_folder("left.tmp.x1"), F_OK), 0);
+	assert_int_equal(access(in_folder("leftover.tmp.1"), F_OK), 0);
+}
+
+static void
+links_and_descriptors_are_written_through(void **state)
+{
+	struct buf err = BUF_INIT, content = BUF_INIT, name = BUF_INIT;
+	struct stat status;
+
+	(void)state;
+	assert_int_equal(io_write_file(in_folder("target"), "old", 3, &err), 0);
+	char *link = strdup(in_folder("link"));
+	assert_int_equal(symlink("target", link), 0);
+	assert_int_equal(io_write_file(link, "new", 3, &err), 0);
+	assert_int_equal(lstat(link, &status), 0);
+	assert_true(S_ISLNK(status.st_mode));
+	assert_int_equal(buf_read_file(&content, in_folder("target"), 100, &err), 0);
+	assert_string_equal(buf_str(&content), "new");
+	/* As a shell's >>FILE and -o /dev/fd/N: what stands in the file stays. */
+	int fd = open(in_folder("target"), O_WRONLY | O_APPEND);
+	buf_addf(&name, "/dev/fd/%d", fd);
+	struct io_out *out = io_open_out(buf_str(&name), &err);
+	assert_non_null(out);
+	io_write(out, "er", 2);
+	assert_int_equal(io_commit(out, &err), 0);
+	close(fd);
+	buf_reset(&content);
+	assert_int_equal(buf_read_file(&content, in_folder("target"), 100, &err), 0);
+	assert_string_equal(buf_str(&content), "newer");
+	free(link);
+	buf_release(&name);
+	buf_release(&content);
+}
+
+static void
+two_outputs_of_one_name_are_refused(void **state)
+{
+	struct buf err = BUF_INIT;
+	struct io_out *out = io_open_out(in_folder("twice"), &err);
+
+	(void)state;
+	assert_null(io_open_out(in_folder("twice"), &err));
+	assert_non_null(strstr(buf_str(&err), "twice: cannot create: it is being written to already"));
+	io_abandon(out);
+	buf_release(&err);
 }
 
 static void
@@ -292,6 +386,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_keep_their_bytes), cmocka_unit_test(a_long_line_is_skipped_whole),
 		cmocka_unit_test(a_folder_is_no_input), cmocka_unit_test(output_appears_at_commit_only),
+		cmocka_unit_test(leftovers_are_removed), cmocka_unit_test(links_and_descriptors_are_written_through),
+		cmocka_unit_test(two_outputs_of_one_name_are_refused),
 		cmocka_unit_test(an_unchanged_file_is_left_alone), cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(trees_are_removed_without_following_links),
 		cmocka_unit_test(a_child_gives_status_and_output), cmocka_unit_test(time_ends_the_whole_group),
