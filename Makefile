@@ -169,10 +169,8 @@ $(foreach p,$(PROGRAMS),$(eval $(call man_rule,$(p))))
 TEST_PROGRAMS := $(UNIT:tests/unit/%.c=$(BUILD)/test/%) $(FUZZ:tests/fuzz/%.c=$(BUILD)/test/%)
 .PHONY: test test-unit test-cli test-long lint fuzz bench test-sanitized
 test: lint test-unit test-cli ## run the tests
-# Where the tests find the programs that they start.
-PROGRAMS_AT ?= $(BUILD)
 test-unit: $(if $(SANITIZE),,programs) $(TEST_PROGRAMS)
-	KM_OUT=$(abspath $(PROGRAMS_AT)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
+	KM_OUT=$(abspath $(BUILD)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
 	for f in $(FUZZ:tests/fuzz/%.c=%); do $(BUILD)/test/$$f tests/fuzz/corpus/$${f#fuzz_}; done
 test-cli: programs man
 	KM_OUT=$(abspath $(BUILD)) prove --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
@@ -183,7 +181,9 @@ lint: man ## check layers, man pages, lengths
 # Left out are the programs that the tests start: they run confined, where limits leave no room for a sanitizer's
 # memory, and the stand-in runtime is loaded below another's code.
 test-sanitized: programs ## run the unit tests and fuzz replays, but not the programs they start, under ASan and UBSan
-	$(MAKE) BUILD=$(BUILD)/sanitized PROGRAMS_AT=$(BUILD) OPT=-O1 \
+	@mkdir -p $(BUILD)/sanitized
+	ln -sfn ../bin ../libexec $(BUILD)/sanitized/
+	$(MAKE) BUILD=$(BUILD)/sanitized OPT=-O1 \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
 fuzz: $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
 	for f in $^; do mkdir -p $(BUILD)/fuzz/corpus/$${f##*/fuzz_}; \
