@@ -335,12 +335,6 @@ is_float_type(enum type t)
 	return t == T_F16 || t == T_BF16 || t == T_F32 || t == T_F64;
 }
 
-static bool
-is_signed_type(enum type t)
-{
-	return t == T_S8 || t == T_S16 || t == T_S32 || t == T_S64;
-}
-
 /* Sources as doubles or as 64-bit integers extended by their sign */
 static void
 read_sources(const struct insn *i, const struct warp *w, double *f, uint64_t *n)
@@ -352,7 +346,7 @@ read_sources(const struct insn *i, const struct warp *w, double *f, uint64_t *n)
 		memcpy(&v, w->frame + i->a + l * stride, stride < 8 ? stride : 8);
 		if (bits < 64)
 			v &= (1ull << bits) - 1;
-		if (is_signed_type(from))
+		if (type_is_signed(from))
 			v = (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits));
 		n[l] = v;
 		switch (from) {
@@ -373,7 +367,7 @@ store_integers(const struct insn *i, struct warp *w, const uint64_t *n, uint32_t
 	EACH_IN(mask, l) {
 		uint64_t v = n[l];
 		if (bits < 64)
-			v = is_signed_type(to) ? (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits)) : v & ((1ull << bits) - 1);
+			v = type_is_signed(to) ? (uint64_t)((int64_t)(v << (64 - bits)) >> (64 - bits)) : v & ((1ull << bits) - 1);
 		memcpy(w->frame + i->d + l * stride, &v, stride < 8 ? stride : 8);
 	}
 }
@@ -395,7 +389,7 @@ static uint64_t
 float_to_integer(double v, enum type to, enum type from)
 {
 	unsigned bits = type_bytes(to) * 8;
-	bool is_signed = is_signed_type(to);
+	bool is_signed = type_is_signed(to);
 	double limit = ldexp(1, (int)bits - is_signed);
 	if (v != v)
 		return from == T_F64 || bits == 64 ? 1ull << (bits - 1) : 0;
@@ -411,9 +405,9 @@ saturate_integer(uint64_t v, enum type to, bool from_signed)
 {
 	unsigned bits = type_bytes(to) * 8;
 	bool negative = from_signed && (int64_t)v < 0;
-	uint64_t max = bits - is_signed_type(to) == 64 ? UINT64_MAX : (1ull << (bits - is_signed_type(to))) - 1;
+	uint64_t max = bits - type_is_signed(to) == 64 ? UINT64_MAX : (1ull << (bits - type_is_signed(to))) - 1;
 	if (negative) {
-		int64_t min = is_signed_type(to) ? (int64_t)(UINT64_MAX << (bits - 1)) : 0;
+		int64_t min = type_is_signed(to) ? (int64_t)(UINT64_MAX << (bits - 1)) : 0;
 		return (int64_t)v < min ? (uint64_t)min : v;
 	}
 	return v > max ? max : v;
@@ -427,7 +421,7 @@ to_integers(const struct insn *i, struct warp *w, double *f, uint64_t *n, uint32
 		if (is_float_type(from))
 			n[l] = float_to_integer(round_integer(f[l], i->n), to, from);
 		else if (i->space & CVT_SAT)
-			n[l] = saturate_integer(n[l], to, is_signed_type(from));
+			n[l] = saturate_integer(n[l], to, type_is_signed(from));
 	store_integers(i, w, n, mask);
 }
 
@@ -468,7 +462,7 @@ static void
 to_floats(const struct insn *i, struct warp *w, const double *f, const uint64_t *n, uint32_t mask)
 {
 	enum type to = (enum type)i->size, from = (enum type)i->sub;
-	bool integer = !is_float_type(from), is_signed = is_signed_type(from);
+	bool integer = !is_float_type(from), is_signed = type_is_signed(from);
 	EACH_IN(mask, l) {
 		double v = integer ? integer_odd(n[l], is_signed) : round_integer(f[l], i->n);
 		float direct;

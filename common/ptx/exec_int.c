@@ -369,7 +369,8 @@ PREDICATES(not_pred, ~x)
 /* ---- rows */
 
 #define RUN3(f16, f32_, f64_) { [T_U16] = f16, [T_S16] = f16, [T_U32] = f32_, [T_S32] = f32_, [T_U64] = f64_, [T_S64] = f64_ }
-#define RUN6(f) { [T_U16] = f##_u16, [T_S16] = f##_s16, [T_U32] = f##_u32, [T_S32] = f##_s32, [T_U64] = f##_u64, [T_S64] = f##_s64 }
+#define RUN6(f) { [T_U16] = f##_u16, [T_S16] = f##_s16, [T_U32] = f##_u32, [T_S32] = f##_s32, \
+	[T_U64] = f##_u64, [T_S64] = f##_s64 }
 #define RUN6_IMM(f) { [T_U16] = f##_u16_imm, [T_S16] = f##_s16_imm, [T_U32] = f##_u32_imm, [T_S32] = f##_s32_imm, \
 	[T_U64] = f##_u64_imm, [T_S64] = f##_s64_imm }
 #define RUN_WIDE(f) { [T_U16] = f##_u16, [T_S16] = f##_s16, [T_U32] = f##_u32, [T_S32] = f##_s32 }
@@ -381,8 +382,10 @@ PREDICATES(not_pred, ~x)
 #define D_A_B_C "dT aT bT cT"
 
 #define CARRY_ROWS(name, pattern, operands, flags) \
-	{ name, pattern " .u32|.s32|.b32", operands, .run = { [T_U32] = carry_32, [T_S32] = carry_32, [T_B32] = carry_32 }, .sub = (flags) }, \
-	{ name, pattern " .u64|.s64|.b64", operands, .run = { [T_U64] = carry_64, [T_S64] = carry_64, [T_B64] = carry_64 }, .sub = (flags) }
+	{ name, pattern " .u32|.s32|.b32", operands, \
+		.run = { [T_U32] = carry_32, [T_S32] = carry_32, [T_B32] = carry_32 }, .sub = (flags) }, \
+	{ name, pattern " .u64|.s64|.b64", operands, \
+		.run = { [T_U64] = carry_64, [T_S64] = carry_64, [T_B64] = carry_64 }, .sub = (flags) }
 #define MAD_CARRY_ROWS(name, half, flag, more) \
 	{ name, half more " .u32", D_A_B_C, .run = { [T_U32] = carry_32 }, .sub = (flag) }, \
 	{ name, half more " .s32", D_A_B_C, .run = { [T_S32] = carry_32 }, .sub = (flag) | CARRY_SIGNED }, \

@@ -10,17 +10,6 @@
 
 /* ---- ldmatrix, stmatrix: 8x8 matrices of 16-bit elements, the rows of matrix k at the addresses of lanes 8k.. */
 
-static bool
-whole_warp(const struct insn *i, struct warp *w, uint32_t mask)
-{
-	if (mask == FULL)
-		return true;
-	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_EXITED_LANES_IN_MASK,
-		.lane = (uint32_t)__builtin_ctz(mask) };
-	report(w, i, &place, "A matrix instruction needs all lanes of the warp, and has 0x%08x", mask);
-	longjmp(w->core->stop, PTX_FAULT);
-}
-
 static void
 row_pointers(const struct insn *i, struct warp *w, uint32_t lanes, int access, char **rows)
 {
@@ -38,7 +27,7 @@ HANDLER(ldmatrix)
 	u32 result[4][LANES];
 	uint32_t lanes = i->n == 4 ? FULL : (1u << i->n * 8) - 1;
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	row_pointers(i, w, lanes, ACCESS_READ, rows);
 	for (int k = 0; k < i->n; k++)
 		for (int l = 0; l < LANES; l++) {
@@ -56,7 +45,7 @@ HANDLER(stmatrix)
 	char *rows[LANES];
 	uint32_t lanes = i->n == 4 ? FULL : (1u << i->n * 8) - 1;
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	row_pointers(i, w, lanes, ACCESS_WRITE, rows);
 	for (int k = 0; k < i->n; k++)
 		for (int l = 0; l < LANES; l++) {
@@ -93,7 +82,8 @@ decode_matrix_access(struct decoder *d, const struct row *row, const struct mods
 		const struct operand *r = vector ? &data->items[k] : data;
 		if (r->kind != O_REGISTER)
 			return decode_fail(d, "with an operand that is no register");
-		if (stores_them ? !decode_source(d, r, T_B32, true, F_LIST + (int)k) : !decode_destination(d, r, 4, true, F_LIST + (int)k))
+		if (!(stores_them ? decode_source(d, r, T_B32, true, F_LIST + (int)k)
+			: decode_destination(d, r, 4, true, F_LIST + (int)k)))
 			return false;
 	}
 	decode_pattern(d);
@@ -185,7 +175,7 @@ HANDLER(mma)
 {
 	double a[16][32], b[32][8], c[16][8];
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	gather_a(i, w, a);
 	gather_b(i, w, b);
 	gather_c(i, w, c);
@@ -206,7 +196,7 @@ HANDLER(mma_f64)
 {
 	f64 c[8][8];
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	for (int r = 0; r < 8; r++)
 		for (int n = 0; n < 8; n++) {
 			f64 sum = REG(f64, i->list[C_REGS + (n & 1)])[r * 4 + n / 2];
@@ -276,7 +266,7 @@ HANDLER(movmatrix)
 	u32 result[LANES];
 	const u16 *a = REG(u16, i->a);
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	for (int l = 0; l < LANES; l++) {
 		int g = l / 4, t = l % 4 * 2;
 		result[l] = a[(t * 4 + g / 2) * 2 + (g & 1)] | (u32)a[((t + 1) * 4 + g / 2) * 2 + (g & 1)] << 16;

@@ -259,12 +259,6 @@ log2_of(unsigned v)
 	return v == 1 ? 0 : v == 2 ? 1 : v == 4 ? 2 : 3;
 }
 
-static bool
-is_signed_type(enum type t)
-{
-	return t == T_S8 || t == T_S16 || t == T_S32 || t == T_S64;
-}
-
 /* The registers of a load or store, alone or in braces. All are of one size, which is returned; 0: failed. */
 static unsigned
 decode_registers(struct decoder *d, const struct operand *o, unsigned n, enum type type, bool stores_them)
@@ -281,7 +275,8 @@ decode_registers(struct decoder *d, const struct operand *o, unsigned n, enum ty
 		const struct operand *r = vector ? &o->items[k] : o;
 		bool sink = r->kind == O_SINK;
 		bool is_float = type == T_F32 || type == T_F64;
-		unsigned got = stores_them ? decode_source(d, r, is_float && r->kind != O_REGISTER ? type : plain[bytes], false, F_LIST + (int)k)
+		enum type read_as = is_float && r->kind != O_REGISTER ? type : plain[bytes];
+		unsigned got = stores_them ? decode_source(d, r, read_as, false, F_LIST + (int)k)
 			: decode_destination(d, r, bytes, false, F_LIST + (int)k);
 		if (!got)
 			return 0;
@@ -341,7 +336,7 @@ decode_access(struct decoder *d, const struct mods *mods, const struct statement
 	i->space = mods->field[M_SPACE];
 	i->n = (uint8_t)n;
 	i->size = (uint8_t)bytes;
-	i->sub = is_signed_type(type);
+	i->sub = type_is_signed(type);
 	if (!decode_address(d, address, F_A, &i->imm, &base))
 		return false;
 	unsigned have = decode_registers(d, data, n, type, stores_them);
@@ -475,12 +470,14 @@ decode_nothing(struct decoder *d, const struct row *row, const struct mods *mods
 #define ORDER ".weak|.volatile|.relaxed|.acquire?"
 #define ORDER_ST ".weak|.volatile|.relaxed|.release?"
 #define SCOPE ".cta|.gpu|.sys|.cluster?"
-#define HINTS ".nc? .ca|.cg|.cs|.lu|.cv? .L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
+#define HINTS ".nc? .ca|.cg|.cs|.lu|.cv? " \
+	".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
 	".L2::evict_first|.L2::evict_last|.L2::evict_normal? .L2::64B|.L2::128B|.L2::256B?"
 #define HINTS_ST ".wb|.cg|.cs|.wt? .L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
 	".L2::evict_first|.L2::evict_last|.L2::evict_normal?"
 #define MEMORY_TYPES ".b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64"
-#define ANYTHING ".sc|.acq_rel|.relaxed|.acquire|.release|.proxy? .alias|.async? .global|.shared::cta? .cta|.gpu|.gl|.sys|.cluster?"
+#define ANYTHING ".sc|.acq_rel|.relaxed|.acquire|.release|.proxy? .alias|.async? " \
+	".global|.shared::cta? .cta|.gpu|.gl|.sys|.cluster?"
 
 static const struct row rows[] = {
 	DECODED("ld", ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4? " MEMORY_TYPES, decode_ld),

@@ -13,7 +13,8 @@ struct extent {
 };
 
 static const struct extent extents[] = {
-	[MAT_M16N16K16] = { 16, 16, 16 }, [MAT_M32N8K16] = { 32, 8, 16 }, [MAT_M8N32K16] = { 8, 32, 16 }, [MAT_M16N16K8] = { 16, 16, 8 },
+	[MAT_M16N16K16] = { 16, 16, 16 }, [MAT_M32N8K16] = { 32, 8, 16 }, [MAT_M8N32K16] = { 8, 32, 16 },
+	[MAT_M16N16K8] = { 16, 16, 8 },
 };
 
 static unsigned
@@ -80,17 +81,6 @@ put_accumulator(struct warp *w, const uint32_t *registers, int count, enum type 
 	}
 }
 
-static void
-whole_warp(const struct insn *i, struct warp *w, uint32_t mask)
-{
-	if (mask == FULL)
-		return;
-	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_EXITED_LANES_IN_MASK,
-		.lane = (uint32_t)__builtin_ctz(mask) };
-	report(w, i, &place, "A matrix instruction needs all lanes of the warp, and has 0x%08x", mask);
-	longjmp(w->core->stop, PTX_FAULT);
-}
-
 /* insn.sub: fragment letter, size: type, n: shape, flag: column major, b or negative: stride in elements */
 
 /* Sectors are counted by line of the matrix, as the memory sees them. */
@@ -136,14 +126,14 @@ move_matrix(const struct insn *i, struct warp *w, bool stores_them)
 HANDLER(wmma_load)
 {
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	move_matrix(i, w, false);
 }
 
 HANDLER(wmma_store)
 {
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	move_matrix(i, w, true);
 }
 
@@ -194,7 +184,7 @@ HANDLER(wmma_mma)
 	double a[MAX_ELEMENTS], b[MAX_ELEMENTS], c[MAX_ELEMENTS];
 	const struct extent *e = &extents[i->n];
 	UNUSED(wide);
-	whole_warp(i, w, mask);
+	whole_warp(w, i, mask);
 	get_fragment(w, i->list + A_REGS, e->m * e->k, (enum type)i->size, a);
 	get_fragment(w, i->list + B_REGS, e->k * e->n, (enum type)i->sub, b);
 	get_fragment(w, i->list + C_REGS, e->m * e->n, (enum type)i->mode, c);

@@ -207,6 +207,18 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 	fs->count++;
 }
 
+void
+whole_warp(struct warp *w, const struct insn *i, uint32_t mask)
+{
+	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_EXITED_LANES_IN_MASK };
+
+	if (mask == FULL)
+		return;
+	place.lane = (uint32_t)__builtin_ctz(mask);
+	report(w, i, &place, "A matrix instruction needs all lanes of the warp, and has 0x%08x", mask);
+	longjmp(w->core->stop, PTX_FAULT);
+}
+
 /* ---- names */
 
 const char *

@@ -238,6 +238,8 @@ struct finding_place {
 /* Adds a finding at instruction i, or counts it again. */
 void report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Stops the launch, with a finding, unless all lanes are there. */
+void whole_warp(struct warp *w, const struct insn *i, uint32_t mask);
 struct findings *findings_new(size_t max);
 void findings_free(struct findings *findings);
 void findings_reset(struct findings *findings);

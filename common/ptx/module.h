@@ -29,6 +29,7 @@ enum type type_find(struct slice name);
 const char *type_name(enum type type);
 /* Bytes of a value; 1 for pred, 0 for T_NONE and the sub-byte types. */
 unsigned type_bytes(enum type type);
+bool type_is_signed(enum type type);
 
 /* Special registers that exist; the order of the names in types.c. */
 enum special {

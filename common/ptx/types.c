@@ -17,7 +17,7 @@ static const struct {
 	[T_S4] = { "s4", 0 }, [T_U4] = { "u4", 0 }, [T_B1] = { "b1", 0 },
 };
 
-static const char *specials[SR_N] = {
+static const char *const specials[SR_N] = {
 	[SR_TID_X] = "%tid.x", [SR_TID_Y] = "%tid.y", [SR_TID_Z] = "%tid.z", [SR_NTID_X] = "%ntid.x",
 	[SR_NTID_Y] = "%ntid.y", [SR_NTID_Z] = "%ntid.z", [SR_CTAID_X] = "%ctaid.x", [SR_CTAID_Y] = "%ctaid.y",
 	[SR_CTAID_Z] = "%ctaid.z", [SR_NCTAID_X] = "%nctaid.x", [SR_NCTAID_Y] = "%nctaid.y",
@@ -51,6 +51,12 @@ unsigned
 type_bytes(enum type type)
 {
 	return types[type].bytes;
+}
+
+bool
+type_is_signed(enum type type)
+{
+	return type == T_S8 || type == T_S16 || type == T_S32 || type == T_S64;
 }
 
 enum special
