@@ -157,26 +157,30 @@ start_evaluation(const struct question *q, const char *status, const char *reaso
 
 /* ---- the store */
 
-/* 1 and the evaluation, 0, or -1. The whole source is compared, not only its hash. */
+/* 1 and the evaluation, 0, or -1. The whole source is compared, not only its hash; what is damaged is made again. */
 static int
 recall(struct eval *e, const struct question *q, json_t **evaluation, struct buf *err)
 {
 	struct buf text = BUF_INIT, why = BUF_INIT;
-	int there = store_get(e->store, "evaluations", q->id, &text, err);
+	int there = store_get(e->store, "evaluations", q->id, &text, &why);
 	json_t *entry = there == 1 ? rec_json_parse(buf_str(&text), text.len, &why) : NULL;
+	json_t *kept = json_object_get(entry, "evaluation");
+	bool whole = json_is_object(kept) && !strcmp(rec_json_string(kept, "id", ""), q->id);
 
+	if (there == STORE_DAMAGED || (there == 1 && !whole))
+		there = store_remove(e->store, "evaluations", q->id, err);
+	else if (there < 0)
+		buf_err(err, "%s", buf_str(&why));
+	else if (there == 1 && strcmp(rec_json_string(entry, "source", ""), q->source))
+		there = 0;
+	if (there == 1) {
+		*evaluation = json_incref(kept);
+		atomic_fetch_add(&e->stored, 1);
+	}
+	json_decref(entry);
 	buf_release(&text);
 	buf_release(&why);
-	if (there < 0)
-		return -1;
-	if (!entry || strcmp(rec_json_string(entry, "source", ""), q->source)) {
-		json_decref(entry);
-		return 0;
-	}
-	*evaluation = json_incref(json_object_get(entry, "evaluation"));
-	json_decref(entry);
-	atomic_fetch_add(&e->stored, 1);
-	return 1;
+	return there;
 }
 
 static int
@@ -185,10 +189,12 @@ remember(struct eval *e, const struct question *q, json_t *evaluation, struct bu
 	json_t *entry = json_pack("{s:o, s:O}", "source", rec_json_text(q->source, strlen(q->source)), "evaluation",
 		evaluation);
 	struct buf text = BUF_INIT;
+	bool added;
 
 	rec_json_dump(entry, &text);
-	int status = store_put(e->store, "evaluations", q->id, buf_str(&text), text.len, err);
-	if (status == 0)
+	int status = store_add(e->store, "evaluations", q->id, buf_str(&text), text.len, &added, err);
+	/* Another process may have had the same question at the same time; one of the two answers is kept. */
+	if (status == 0 && added)
 		status = store_journal(e->store, "evaluated", q->id, err);
 	atomic_fetch_add(&e->run, 1);
 	buf_release(&text);

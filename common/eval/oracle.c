@@ -91,7 +91,13 @@ get_binary(struct store *store, const struct task *t, struct buf *binary, const 
 	hash_id_text(state, buf_str(&driver));
 	hash_id_text(state, t->reference);
 	hash_id_end(state, id);
-	int there = store_get(store, "references", id, binary, err);
+	struct buf why = BUF_INIT;
+	int there = store_get(store, "references", id, binary, &why);
+	if (there == STORE_DAMAGED)
+		there = store_remove(store, "references", id, err);
+	else if (there < 0)
+		buf_err(err, "%s", buf_str(&why));
+	buf_release(&why);
 	enum oracle_status status = there < 0 ? ORACLE_INFRASTRUCTURE : ORACLE_OK;
 	if (there == 0) {
 		status = compile(buf_str(&driver), t->reference, binary, code, err);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -92,6 +93,75 @@ test_names_cannot_leave_the_store(void **state)
 	store_close(s);
 }
 
+/* Cut anywhere, or with any byte changed, a file is damaged; removed, it can be made again. */
+static void
+test_damage(void **state)
+{
+	static const char text[] = "an evaluation";
+	struct store *s = opened();
+	struct buf out = BUF_INIT, err = BUF_INIT, file = BUF_INIT;
+	char path[600];
+	bool added;
+
+	(void)state;
+	snprintf(path, sizeof path, "%s/evaluations/da/da0123", folder);
+	assert_int_equal(store_add(s, "evaluations", "da0123", text, sizeof text - 1, &added, &err), 0);
+	assert_true(added);
+	assert_int_equal(store_add(s, "evaluations", "da0123", text, sizeof text - 1, &added, &err), 0);
+	assert_false(added);
+	assert_int_equal(buf_read_file(&file, path, 1000, &err), 0);
+	for (size_t i = 0; i < 2 * file.len; i++) {
+		struct buf bad = BUF_INIT;
+
+		buf_add(&bad, file.data, i < file.len ? i : file.len);
+		if (i >= file.len)
+			bad.data[i - file.len] ^= 1;
+		assert_int_equal(io_write_file(path, buf_str(&bad), bad.len, &err), 0);
+		buf_reset(&err);
+		buf_reset(&out);
+		buf_adds(&out, "before");
+		assert_int_equal(store_get(s, "evaluations", "da0123", &out, &err), STORE_DAMAGED);
+		assert_non_null(strstr(buf_str(&err), "da0123 is damaged"));
+		assert_int_equal(out.len, 6);
+		buf_release(&bad);
+	}
+	assert_int_equal(store_remove(s, "evaluations", "da0123", &err), 0);
+	assert_int_equal(store_remove(s, "evaluations", "da0123", &err), 0);
+	assert_int_equal(store_add(s, "evaluations", "da0123", text, sizeof text - 1, &added, &err), 0);
+	assert_true(added);
+	buf_reset(&out);
+	assert_int_equal(store_get(s, "evaluations", "da0123", &out, &err), 1);
+	assert_string_equal(buf_str(&out), text);
+	assert_int_equal(store_remove(s, "evaluations", "../da0123", &err), -1);
+	buf_release(&out);
+	buf_release(&err);
+	buf_release(&file);
+	store_close(s);
+}
+
+/* Opening takes away the temporary files of the dead, and of nobody else. */
+static void
+test_leftovers(void **state)
+{
+	char dead[600], living[600];
+	struct buf err = BUF_INIT;
+
+	(void)state;
+	store_close(opened());
+	snprintf(dead, sizeof dead, "%s/tmp/dead00", folder);
+	snprintf(living, sizeof living, "%s/tmp/living", folder);
+	assert_int_equal(io_write_file(dead, "x", 1, &err), 0);
+	assert_int_equal(io_write_file(living, "x", 1, &err), 0);
+	int fd = open(living, O_RDONLY);
+	assert_true(io_own(fd));
+	store_close(opened());
+	assert_int_equal(access(dead, F_OK), -1);
+	assert_int_equal(access(living, F_OK), 0);
+	close(fd);
+	store_close(opened());
+	assert_int_equal(access(living, F_OK), -1);
+}
+
 /* Writers race for the same ids, each with the same content as the others, as identity demands. */
 static void
 write_many(void)
@@ -174,6 +244,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_put_and_get),
+		cmocka_unit_test(test_damage), cmocka_unit_test(test_leftovers),
 		cmocka_unit_test(test_names_cannot_leave_the_store),
 		cmocka_unit_test(test_many_processes),
 		cmocka_unit_test(test_what_cannot_be_written_is_an_error),
