@@ -381,8 +381,10 @@ write_all(struct io_out *out, const char *bytes, size_t count)
 {
 	if (out->error.len || io_write_fd(out->fd, bytes, count) == 0)
 		return;
-	if (errno == EPIPE && !out->temporary)
+	if (errno == EPIPE && !out->temporary) {
+		remove_temporaries();
 		_exit(128 + SIGPIPE);
+	}
 	buf_err(&out->error, "%s: %s", out->path ? out->path : "standard output", strerror(errno));
 }
 
