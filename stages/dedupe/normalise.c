@@ -182,7 +182,7 @@ seed_names(struct names *n, const json_t *task, struct buf *out)
 	n->globals = n->count;
 }
 
-void
+static void
 normalise_tensors(const json_t *task, struct buf *out)
 {
 	struct names n;
@@ -193,7 +193,7 @@ normalise_tensors(const json_t *task, struct buf *out)
 
 /* ---- English: words and numbers in lower case, operators kept, all other punctuation is a blank */
 
-void
+static void
 normalise_prompt(const char *text, struct buf *out)
 {
 	bool blank = false;
@@ -293,7 +293,7 @@ is_free_name(const struct names *n, const char *p, size_t length, bool previous_
 	return !is_capital(p, length);
 }
 
-void
+static void
 normalise_c(const json_t *task, const char *text, struct buf *out)
 {
 	struct buf ignored = BUF_INIT;
@@ -420,7 +420,7 @@ add_math_token(struct names *n, const struct token *t, struct buf *out)
 	}
 }
 
-int
+static int
 normalise_math(const json_t *task, const char *text, struct buf *out, struct buf *err)
 {
 	struct math_tokens t = { ARENA_INIT, NULL, 0, 0 };

@@ -20,10 +20,4 @@ struct task_keys {
 /* task: a valid `task` section, borrowed. 0, or -1 with a sentence (a math spec that has no tokens). */
 int normalise_task(const json_t *task, struct task_keys *keys, struct buf *err);
 
-/* Appends the canonical text of each part; what the keys are hashed from. */
-void normalise_prompt(const char *text, struct buf *out);
-void normalise_c(const json_t *task, const char *text, struct buf *out);
-int normalise_math(const json_t *task, const char *text, struct buf *out, struct buf *err);
-void normalise_tensors(const json_t *task, struct buf *out);
-
 #endif

@@ -115,14 +115,6 @@ features_of(const json_t *task)
 	return f;
 }
 
-void
-features_release(struct features *f)
-{
-	free(f->hash);
-	f->hash = NULL;
-	f->count = 0;
-}
-
 double
 features_distance(const struct features *a, const struct features *b)
 {

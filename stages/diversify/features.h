@@ -15,9 +15,8 @@ struct features {
 
 /* op_type/dtype/forms: the dtype of the first output, forms in their fixed order joined by '+'. Appends. */
 void features_cell(const json_t *task, struct buf *out);
-/* Tags, tensors, functions that are called, rough sizes. Owned by the caller. */
+/* Tags, tensors, functions that are called, rough sizes. The hashes are returned owned. */
 struct features features_of(const json_t *task);
-void features_release(struct features *f);
 /* 1 - shared/all: 0 for equal sets, 1 for sets that share nothing. */
 double features_distance(const struct features *a, const struct features *b);
 

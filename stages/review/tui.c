@@ -58,8 +58,9 @@ pop(struct tui *t)
 	t->quit = t->depth == 0;
 }
 
-void
-tui_select(struct tui *t, size_t item)
+/* Makes another item the current one, in all views. */
+static void
+select_item(struct tui *t, size_t item)
 {
 	t->item = item;
 	for (int i = 0; i < t->depth; i++) {
@@ -87,8 +88,9 @@ tui_width(void)
 	return screen_columns();
 }
 
-int
-tui_height(void)
+/* Rows that a view has for its lines. */
+static int
+view_rows(void)
 {
 	return screen_rows() - 4;
 }
@@ -131,7 +133,7 @@ static void
 settle_scroll(struct tui *t)
 {
 	struct view *v = top_view(t);
-	size_t count = v->ops->count(v, t), height = (size_t)tui_height();
+	size_t count = v->ops->count(v, t), height = (size_t)view_rows();
 
 	if (v->ops->has_cursor) {
 		v->current = v->current < count ? v->current : count ? count - 1 : 0;
@@ -153,7 +155,7 @@ draw_lines(struct tui *t)
 	size_t count = v->ops->count(v, t);
 	struct buf row = BUF_INIT;
 
-	for (int i = 0; i < tui_height(); i++) {
+	for (int i = 0; i < view_rows(); i++) {
 		size_t index = v->top + (size_t)i;
 
 		if (index >= count)
@@ -300,7 +302,7 @@ go_to_undecided(struct tui *t)
 	else if (found == t->item)
 		add_message(t, "this is the last undecided task");
 	else
-		tui_select(t, found);
+		select_item(t, found);
 }
 
 static void
@@ -346,7 +348,7 @@ undo(struct tui *t)
 		if (t->list.item[i].row != row)
 			continue;
 		got = queue_refresh(t->queue, &t->list, i, &err) < 0 ? -1 : 1;
-		tui_select(t, i);
+		select_item(t, i);
 		tui_say(t, "the decision about %s is taken back", t->list.item[i].name);
 	}
 	if (got == 0)
@@ -362,7 +364,7 @@ static void
 move(struct tui *t, enum request request)
 {
 	struct view *v = top_view(t);
-	size_t count = v->ops->count(v, t), screen = (size_t)tui_height();
+	size_t count = v->ops->count(v, t), screen = (size_t)view_rows();
 	size_t *at = v->ops->has_cursor ? &v->current : &v->top;
 	size_t last = v->ops->has_cursor ? count - 1 : count > screen ? count - screen : 0;
 
@@ -434,7 +436,7 @@ decide_request(struct tui *t, enum request request)
 	case REQUEST_NEXT: go_to_undecided(t); return true;
 	case REQUEST_PREVIOUS:
 		if (t->item > 0)
-			tui_select(t, t->item - 1);
+			select_item(t, t->item - 1);
 		else
 			tui_say(t, "this is the first task");
 		return true;
@@ -552,7 +554,7 @@ review_tui(int argc, char **argv)
 		die(status, "%s", buf_str(&err));
 	tui_push(&t, &view_list);
 	t.item = t.list.count - 1;
-	tui_select(&t, find_undecided(&t, &first) ? first : 0);
+	select_item(&t, find_undecided(&t, &first) ? first : 0);
 	run(&t);
 	screen_close();
 	close_tui(&t);

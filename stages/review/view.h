@@ -65,12 +65,9 @@ void view_line(const struct view *v, const struct tui *t, size_t index, struct b
 
 /* Puts a view on top of the stack. */
 void tui_push(struct tui *t, const struct view_ops *ops);
-/* Makes another item the current one, in all views. */
-void tui_select(struct tui *t, size_t item);
 /* One line on the last row until the next key. */
 void tui_say(struct tui *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Columns and rows for a view's lines. */
+/* Columns for a view's lines. */
 int tui_width(void);
-int tui_height(void);
 
 #endif

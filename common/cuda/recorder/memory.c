@@ -12,7 +12,11 @@
 
 enum { MAX_UPLOAD = 1 << 20, PITCH = 512 };
 
-static struct range ranges[MAX_RANGES];
+static struct range {
+	uint64_t address, bytes;	/* as in the plan */
+	const char *name;		/* NULL: scratch */
+	bool live, writable;
+} ranges[MAX_RANGES];
 static uint32_t range_count, first_scratch;
 static uint64_t next_address, live_bytes, uploaded;
 
@@ -57,13 +61,15 @@ is_device(const void *pointer)
 	return address - CUDA_ARENA < CUDA_REGION_BYTES || address - CUDA_SYMBOLS < CUDA_REGION_BYTES;
 }
 
-uint64_t
+/* The plan's address of a device pointer. */
+static uint64_t
 plan_address(const void *pointer)
 {
 	return (uint64_t)(uintptr_t)pointer - job->shift;
 }
 
-const struct range *
+/* The live range that holds bytes at the pointer, or NULL. */
+static const struct range *
 find_range(const void *pointer, uint64_t bytes)
 {
 	uint64_t address = plan_address(pointer);

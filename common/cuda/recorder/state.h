@@ -35,17 +35,8 @@ cudaError_t fail_because(cudaError_t error, const char *format, ...) __attribute
 void note_launch(bool succeeded);
 
 /* ---- memory */
-struct range {
-	uint64_t address, bytes;	/* as in the plan */
-	const char *name;		/* NULL: scratch */
-	bool live, writable;
-};
 /* Does the candidate's pointer lie in a device region? */
 bool is_device(const void *pointer);
-/* The plan's address of a device pointer. */
-uint64_t plan_address(const void *pointer);
-/* The live range that holds bytes at the pointer, or NULL. */
-const struct range *find_range(const void *pointer, uint64_t bytes);
 /* "x + 16" for messages, into a static buffer. */
 const char *describe_pointer(const void *pointer);
 void memory_start(void);
@@ -56,11 +47,7 @@ void memory_call(void);
 /* The plan's number; the default streams are refused, a handle that is none gives -1. */
 int stream_number(cudaStream_t stream, const char *call);
 
-/* The stream that solve() was given. */
-cudaStream_t given_stream(void);
-
 /* ---- kernels */
-const struct recorder_kernel *find_kernel(const void *function);
 const struct recorder_symbol *find_symbol(const void *variable);
 
 /* ---- errors.c */
