@@ -298,8 +298,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(latex), cmocka_unit_test(latex_as_markdown), cmocka_unit_test(c_refuses), cmocka_unit_test(c_of_the_language),
-			cmocka_unit_test(c_of_more),
+		cmocka_unit_test(latex), cmocka_unit_test(latex_as_markdown), cmocka_unit_test(c_refuses),
+		cmocka_unit_test(c_of_the_language), cmocka_unit_test(c_of_more),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
