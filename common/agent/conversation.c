@@ -23,8 +23,9 @@ struct run {
 	struct conversation_counts counts;
 };
 
-char *
-conversation_stale_reason(const json_t *answers, const json_t *verdict)
+/* NULL if the verdict is as the transcript says in every key it gives; else a sentence. Returned owned. */
+static char *
+stale_reason(const json_t *answers, const json_t *verdict)
 {
 	struct buf why = BUF_INIT;
 	const char *key;
@@ -199,7 +200,7 @@ check_stale(struct run *r, const struct policy_answer *answer)
 {
 	/* The first difference says it; what follows from it would only repeat it. */
 	if (!r->stale_reason)
-		r->stale_reason = conversation_stale_reason(answer->answers, r->verdict);
+		r->stale_reason = stale_reason(answer->answers, r->verdict);
 }
 
 static void

@@ -46,7 +46,5 @@ void conversation_prompt_sha256(const struct policy_session *session, const json
 /* All messages from the first ancestor's to this trajectory's own. NULL if a parent is missing.
  * Returned owned. */
 json_t *conversation_messages(const struct sections *s, const json_t *trajectory);
-/* NULL if the verdict is as the transcript says in every key it gives; else a sentence. Returned owned. */
-char *conversation_stale_reason(const json_t *answers, const json_t *verdict);
 
 #endif

@@ -9,7 +9,6 @@
 #include "agent/policy_file.h"
 #include "agent/transcript.h"
 #include "base/die.h"
-#include "hash/id.h"
 #include "llm/ask.h"
 #include "rec/json.h"
 
@@ -234,22 +233,18 @@ next_recorded(struct policy_session *s, const struct policy_request *r, struct p
 
 /* ---- models */
 
-static void
-request_text(const char *policy_sha256, const struct policy_request *r, struct buf *out)
-{
-	buf_addf(out, "%s %llu ", policy_sha256, (unsigned long long)r->sample);
-	rec_json_canonical(r->tools, out);
-	buf_addc(out, ' ');
-	rec_json_canonical(r->messages, out);
-}
-
 void
-policy_answer_id(const char *policy_sha256, const struct policy_request *r, char id[33])
+policy_answer_id(const char *policy_sha256, const struct policy_request *r, char id[HASH_ID_HEX],
+	char request_sha256[SHA256_HEX])
 {
 	struct buf text = BUF_INIT;
 
-	request_text(policy_sha256, r, &text);
+	buf_addf(&text, "%s %llu ", policy_sha256, (unsigned long long)r->sample);
+	rec_json_canonical(r->tools, &text);
+	buf_addc(&text, ' ');
+	rec_json_canonical(r->messages, &text);
 	hash_id(buf_str(&text), text.len, id);
+	sha256_hex(buf_str(&text), text.len, request_sha256);
 	buf_release(&text);
 }
 
@@ -355,15 +350,13 @@ missing(struct policy *p, double most_usd)
 static enum policy_result
 next_sampled(struct policy *p, const struct policy_request *r, struct policy_answer *answer, struct buf *err)
 {
-	struct buf request = BUF_INIT, stored = BUF_INIT, body = BUF_INIT;
-	char id[33], request_sha256[SHA256_HEX];
+	struct buf stored = BUF_INIT, body = BUF_INIT;
+	char id[HASH_ID_HEX], request_sha256[SHA256_HEX];
 	enum policy_result result;
 	double most_usd;
 	int found;
 
-	request_text(p->file.identity_sha256, r, &request);
-	hash_id(buf_str(&request), request.len, id);
-	sha256_hex(buf_str(&request), request.len, request_sha256);
+	policy_answer_id(p->file.identity_sha256, r, id, request_sha256);
 	llm_request_body(p->file.model, p->file.sampling, r->sample, r->messages, r->tools, &body);
 	most_usd = policy_file_most_usd(&p->file, body.len);
 	found = store_get(p->store, "answers", id, &stored, err);
@@ -377,7 +370,6 @@ next_sampled(struct policy *p, const struct policy_request *r, struct policy_ans
 	} else {
 		result = ask(p, r, id, request_sha256, &body, most_usd, answer, err);
 	}
-	buf_release(&request);
 	buf_release(&stored);
 	buf_release(&body);
 	return result;

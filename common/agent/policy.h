@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 #include "eval/task.h"
+#include "hash/id.h"
+#include "hash/sha256.h"
 #include "llm/budget.h"
 #include "store/store.h"
 
@@ -67,8 +69,10 @@ enum policy_result policy_next(struct policy_session *s, const struct policy_req
 bool policy_branch(const struct policy_session *s, const char *parent, uint64_t child, uint64_t node,
 	char name[POLICY_BRANCH_MAX]);
 
-/* What the identity of an answer is: (policy file, messages, tools, sample). */
-void policy_answer_id(const char *policy_sha256, const struct policy_request *request, char id[33]);
+/* What the identity of an answer is: (policy file, messages, tools, sample). The SHA-256 of the same bytes stands
+ * beside the answer in the store. */
+void policy_answer_id(const char *policy_sha256, const struct policy_request *request, char id[HASH_ID_HEX],
+	char request_sha256[SHA256_HEX]);
 
 struct policy_counts {
 	uint64_t answers, stored, asked, no_answer, budget_refused, request_refused, possibly_paid;

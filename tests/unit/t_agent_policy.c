@@ -329,12 +329,12 @@ test_foreign_answer(void **state)
 	struct policy_file file;
 	struct buf err = BUF_INIT;
 	struct model m;
-	char id[33];
+	char id[HASH_ID_HEX], sha256[SHA256_HEX];
 
 	(void)state;
 	model_start(&m, &step, 1);
 	assert_int_equal(policy_file_load(&file, m.file.data, true, &err), 0);
-	policy_answer_id(file.identity_sha256, &r, id);
+	policy_answer_id(file.identity_sha256, &r, id, sha256);
 	struct store *store = store_open(m.store.data, &err);
 	assert_int_equal(store_put(store, "answers", id, foreign, strlen(foreign), &err), 0);
 	store_close(store);
@@ -468,17 +468,17 @@ test_answer_id(void **state)
 	json_t *messages = json_pack("[{s:s,s:s}]", "role", "user", "content", "hi"), *tools = json_array();
 	json_t *sorted = json_pack("[{s:s,s:s}]", "content", "hi", "role", "user");
 	struct policy_request r = { PHASE_SOLVE, "", 0, 0, messages, tools }, same = { PHASE_REPAIR, "x", 5, 0, sorted, tools };
-	char a[33], b[33];
+	char a[HASH_ID_HEX], b[HASH_ID_HEX], sha256[SHA256_HEX];
 
 	(void)state;
-	policy_answer_id("p", &r, a);
-	policy_answer_id("p", &same, b);
+	policy_answer_id("p", &r, a, sha256);
+	policy_answer_id("p", &same, b, sha256);
 	/* Phase, branch and turn are in the messages; the order of keys says nothing. */
 	assert_string_equal(a, b);
-	policy_answer_id("q", &r, b);
+	policy_answer_id("q", &r, b, sha256);
 	assert_string_not_equal(a, b);
 	r.sample = 1;
-	policy_answer_id("p", &r, b);
+	policy_answer_id("p", &r, b, sha256);
 	assert_string_not_equal(a, b);
 	json_decref(messages);
 	json_decref(sorted);
