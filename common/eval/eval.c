@@ -90,7 +90,7 @@ eval_counts(const struct eval *e, uint64_t *run, uint64_t *stored)
 /* ---- identities */
 
 void
-eval_solution_id(const char *task_id, const char *source, char out[33])
+eval_solution_id(const char *task_id, const char *source, char out[HASH_ID_HEX])
 {
 	struct hash_id_state *state = hash_id_start();
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/opt.h"
 #include "eval/task.h"
+#include "hash/id.h"
 #include "store/store.h"
 
 /* Work is counted in lane instructions; a sector of 32 bytes counts as many as an SM of sm_90 issues while its L1
@@ -58,7 +59,7 @@ int eval_solution(struct eval *e, const struct task *t, const char *source, enum
 int eval_compile(struct eval *e, const struct task *t, const char *source, struct buf *log, struct buf *err);
 
 /* Ids of records. solution: of its source; evaluation: of (solution, workload, trial, target, protocol). */
-void eval_solution_id(const char *task_id, const char *source, char out[33]);
+void eval_solution_id(const char *task_id, const char *source, char out[HASH_ID_HEX]);
 
 /* ---- for ingest: the oracles by themselves */
 /* Runs both executable forms (where there are two) on the check workloads with generated inputs, and the

@@ -443,7 +443,7 @@ task_prototype(const struct task *t, struct buf *out)
 }
 
 void
-task_identity(const json_t *section, char out[33])
+task_identity(const json_t *section, char out[HASH_ID_HEX])
 {
 	static const char *const contract[] = { "forms", "prompt", "reference", "math_spec", "oracle", "axes", "scalars",
 		"inputs", "outputs", "rtol", "atol", "reduction", "workloads", "examples", NULL };

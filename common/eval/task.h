@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "cuda/cuda.h"
+#include "hash/id.h"
 #include "math/math.h"
 #include "tensor/dtype.h"
 
@@ -82,6 +83,6 @@ int task_arguments(const struct task *t, const struct task_workload *w, struct c
 /* The C++ prototype of solve. */
 void task_prototype(const struct task *t, struct buf *out);
 /* The task's identity: a hash of its contract (forms, tensors, workloads, oracle), not of its name. */
-void task_identity(const json_t *section, char out[33]);
+void task_identity(const json_t *section, char out[HASH_ID_HEX]);
 
 #endif

@@ -382,7 +382,7 @@ rec_case_raw(const struct rec_case *c, const char *name, size_t *length)
 }
 
 int
-rec_case_task_id(const struct rec_case *c, char id[33], struct buf *err)
+rec_case_task_id(const struct rec_case *c, char id[HASH_ID_HEX], struct buf *err)
 {
 	size_t length;
 	const char *raw = rec_case_raw(c, "task", &length);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "hash/id.h"
 
 enum { REC_CASE_MAX_BYTES = 16 << 20, REC_MAX_SECTIONS = 32 };
 #define REC_SCHEMA_VERSION "1.0"
@@ -28,7 +29,7 @@ int rec_case_scan(struct rec_case *c, const char *line, size_t length, struct bu
 /* Raw bytes of a section; NULL if it is not there. Borrowed from the line. */
 const char *rec_case_raw(const struct rec_case *c, const char *name, size_t *length);
 /* The 32 digits of task.id, found by a scan. 0, or -1 with a sentence. */
-int rec_case_task_id(const struct rec_case *c, char id[33], struct buf *err);
+int rec_case_task_id(const struct rec_case *c, char id[HASH_ID_HEX], struct buf *err);
 /* A section parsed and validated against the record table; NULL with a sentence. Returned owned. */
 json_t *rec_case_section(const struct rec_case *c, const char *name, struct buf *err);
 /* Like rec_case_section, but a missing section gives an empty array (solutions, evaluations,

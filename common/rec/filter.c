@@ -219,7 +219,7 @@ reject_line(struct job *job, const char *code)
 static enum filter_verdict
 transform_line(const struct run *r, struct job *job)
 {
-	char id[33], digits[9];
+	char id[HASH_ID_HEX], digits[9];
 
 	if (rec_case_scan(&job->scanned, buf_str(&job->line), job->line.len, &job->reason.message) < 0)
 		return reject_line(job, "bad_json");

@@ -16,7 +16,7 @@
 struct candidate {
 	char *line, *name, *cell_name;
 	size_t length;
-	char id[33];
+	char id[HASH_ID_HEX];
 	char draw[HASH_ID_HEX];		/* of the seed and the id: breaks ties */
 	struct features features;
 	double nearest;			/* distance to the nearest chosen one of the cell */

@@ -346,7 +346,7 @@ load(json_t *section, struct filter_reason *reason)
 struct task *
 contract_complete(json_t *section, struct filter_reason *reason)
 {
-	char id[33];
+	char id[HASH_ID_HEX];
 	struct task *t = NULL;
 	int status = check_rules(section, reason);
 

@@ -36,7 +36,7 @@ static const struct {
 struct item {
 	char *line, *license;
 	size_t length;
-	char id[33];
+	char id[HASH_ID_HEX];
 	struct buf lines[CONFIGS];
 	json_int_t rows[CONFIGS];
 	json_t *summary, *protocols;

@@ -70,7 +70,7 @@ review_case(void *context, const struct rec_case *in, struct buf *out, struct fi
 	json_t *task = rec_case_section(in, "task", &reason->message);
 	const struct queue_decision *decision, *cited;
 	enum filter_verdict verdict;
-	char shown[65];
+	char shown[SHA256_HEX];
 
 	if (!task) {
 		reason->code = "bad_record";

@@ -17,7 +17,7 @@ add_task(struct import *im, const json_t *task, struct buf *err)
 	struct buf dtypes = BUF_INIT, forms = BUF_INIT, text = BUF_INIT;
 	struct queue_entry entry = { .task_id = rec_json_string(task, "id", ""), .name = rec_json_string(task, "name", ""),
 		.family = rec_json_string(task, "op_type", "") };
-	char shown[65];
+	char shown[SHA256_HEX];
 	int added;
 
 	shown_sha256(task, shown);

@@ -24,7 +24,7 @@ static const struct {
 };
 
 void
-shown_sha256(const json_t *task, char out[65])
+shown_sha256(const json_t *task, char out[SHA256_HEX])
 {
 	json_t *shown = json_object();
 	struct buf text = BUF_INIT;

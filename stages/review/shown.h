@@ -5,9 +5,10 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "hash/sha256.h"
 
 /* SHA-256 over the fields of the task that the screen shows (64 digits and a NUL): all but the id. */
-void shown_sha256(const json_t *task, char out[65]);
+void shown_sha256(const json_t *task, char out[SHA256_HEX]);
 /* "float16 float32": the dtypes of inputs and outputs, each once, in order. Appended. */
 void shown_dtypes(const json_t *task, struct buf *out);
 /* "E-M": English, C and math, a dash for a form that is not shown. Appended. */
