@@ -13,6 +13,9 @@
 #include "rec/json.h"
 
 enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16 };
+/* What else takes time counts against the budget too, as the lane instructions that would take about as long: else a
+ * plan of empty blocks or of memsets meets the wall clock, which is no verdict. */
+enum { COST_OF_BLOCK = 32, BYTES_PER_COST = 64 };
 #define MAX_INPUT_BYTES ((size_t)2 << 30)
 
 struct worker {
@@ -24,7 +27,7 @@ struct worker {
 	int poison[MAX_BUFFERS];
 	uint32_t buffers;
 	bool checked;
-	uint64_t budget;
+	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
 	enum ptx_status status;
 	struct buf reason;
@@ -161,11 +164,48 @@ add_counters(struct ptx_counters *total, const struct ptx_counters *one)
 		to[i] += from[i];
 }
 
+static uint64_t
+left_of_budget(const struct worker *w)
+{
+	uint64_t used = w->total.lane_instructions + w->charged;
+
+	return w->budget > used ? w->budget - used : 0;
+}
+
+/* False when the budget does not hold `count` pieces of work that cost `each`. */
+static bool
+charge(struct worker *w, uint64_t count, uint64_t each, const char *what)
+{
+	if (!each || count <= left_of_budget(w) / each) {
+		w->charged += count * each;
+		return true;
+	}
+	w->status = PTX_BUDGET;
+	buf_addf(&w->reason, "%s is more work than the budget of %llu lane instructions holds: a block counts as %d, and %d "
+		"bytes that are set, copied, allocated, or a block's own as one", what, (unsigned long long)w->budget,
+		COST_OF_BLOCK, BYTES_PER_COST);
+	return false;
+}
+
+static bool
+charge_launch(struct worker *w, const struct plan_launch *l, const char *name)
+{
+	const struct ptx_kernel *k = ptx_kernel_find(w->module, name);
+	uint64_t blocks = (uint64_t)l->grid[0] * l->grid[1] * l->grid[2];
+	uint64_t threads = (uint64_t)l->block[0] * l->block[1] * l->block[2];
+	uint64_t own_bytes = l->dynamic_shared_bytes + (k ? k->shared_bytes + threads * k->local_bytes : 0);
+	struct buf what = BUF_INIT;
+
+	buf_addf(&what, "launching kernel %s", name);
+	bool held = charge(w, blocks, COST_OF_BLOCK + own_bytes / BYTES_PER_COST, buf_str(&what));
+	buf_release(&what);
+	return held;
+}
+
 static void
 launch(struct worker *w, const struct plan_launch *l)
 {
-	struct ptx_options options = { .budget = w->budget > w->total.lane_instructions
-		? w->budget - w->total.lane_instructions : 1, .checked = w->checked, .max_findings = MAX_FINDINGS };
+	struct ptx_options options = { .checked = w->checked, .max_findings = MAX_FINDINGS };
 	struct ptx_launch how = { .kernel = w->plan->kernel[l->kernel].name, .dynamic_shared = l->dynamic_shared_bytes,
 		.params = l->arguments, .params_bytes = l->argument_bytes };
 	struct ptx_counters counters = { 0 };
@@ -181,21 +221,46 @@ launch(struct worker *w, const struct plan_launch *l)
 			how.kernel);
 		return;
 	}
+	if (!charge_launch(w, l, how.kernel))
+		return;
+	options.budget = left_of_budget(w) ? left_of_budget(w) : 1;	/* 0 would be none */
 	memcpy(how.grid, l->grid, sizeof how.grid);
 	memcpy(how.block, l->block, sizeof how.block);
 	ptx_machine_set_options(w->machine, &options);
 	w->status = ptx_launch(w->machine, &how, &counters, &w->reason);
+	if (w->status == PTX_BUDGET) {		/* the whole budget says more than what was left of it */
+		buf_reset(&w->reason);
+		buf_addf(&w->reason, "Kernel %s used up the budget of %llu lane instructions.", how.kernel,
+			(unsigned long long)w->budget);
+	}
 	add_counters(&w->total, &counters);
+}
+
+/* Elements of up to four bytes: the first by hand, the rest by doubling. */
+static void
+fill(uint8_t *to, uint64_t bytes, uint32_t value, uint32_t value_bytes)
+{
+	uint64_t done = 0;
+
+	for (; done < bytes && done < value_bytes; done++)
+		to[done] = (uint8_t)(value >> 8 * done);
+	while (done < bytes) {
+		uint64_t more = done < bytes - done ? done : bytes - done;
+
+		memcpy(to + done, to, more);
+		done += more;
+	}
 }
 
 static void
 set_memory(struct worker *w, const struct plan_memory *m)
 {
+	if (!charge(w, m->height, 1 + m->width / BYTES_PER_COST, "setting memory"))
+		return;
 	for (uint64_t row = 0; row < m->height; row++) {
 		uint64_t address = m->address + row * m->pitch;
 
-		for (uint64_t at = 0; at < m->width; at++)
-			((uint8_t *)address)[at] = (uint8_t)(m->value >> 8 * (at % m->value_bytes));
+		fill((uint8_t *)address, m->width, m->value, m->value_bytes);
 		ptx_mark_initialised(w->machine, address, m->width, true);
 	}
 }
@@ -203,6 +268,8 @@ set_memory(struct worker *w, const struct plan_memory *m)
 static void
 copy_memory(struct worker *w, const struct plan_memory *m)
 {
+	if (!charge(w, m->height, 1 + m->width / BYTES_PER_COST, "copying memory"))
+		return;
 	for (uint64_t row = 0; row < m->height; row++) {
 		uint64_t to = m->address + row * m->pitch, from = m->source + row * m->source_pitch;
 
@@ -216,16 +283,31 @@ allocate(struct worker *w, const struct plan_operation *o, uint32_t number)
 {
 	struct buf name = BUF_INIT, err = BUF_INIT;
 
+	if (!charge(w, 1, 1 + o->scratch.bytes / BYTES_PER_COST, "allocating memory"))
+		return;
 	buf_addf(&name, "scratch %u", number);
 	memset(map_pages(o->scratch.address, o->scratch.bytes), 0xff, o->scratch.bytes);
 	check(ptx_map(w->machine, buf_detach(&name), o->scratch.address, o->scratch.bytes, PTX_READ_WRITE, false, &err),
 		&err);
 }
 
+/* Freed addresses are never given out again, but their memory is needed for what comes after. Pages shared with a
+ * neighbour stay. */
+static void
+free_scratch(struct worker *w, const struct plan_operation *o)
+{
+	uint64_t start = (o->scratch.address + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end = (o->scratch.address + o->scratch.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
+	struct buf err = BUF_INIT;
+
+	check(ptx_mark_freed(w->machine, o->scratch.address, &err), &err);
+	if (end > start)
+		munmap((void *)start, end - start);
+}
+
 static void
 run_plan(struct worker *w)
 {
-	struct buf err = BUF_INIT;
 	uint32_t scratch = 0;
 
 	for (uint32_t i = w->plan->call_start[0]; i < w->plan->call_start[1] && w->status == PTX_OK; i++) {
@@ -240,7 +322,7 @@ run_plan(struct worker *w)
 			ptx_mark_initialised(w->machine, o->memory.address, o->memory.width, true);
 			break;
 		case PLAN_ALLOCATE: allocate(w, o, scratch++); break;
-		case PLAN_FREE: check(ptx_mark_freed(w->machine, o->scratch.address, &err), &err); break;
+		case PLAN_FREE: free_scratch(w, o); break;
 		case PLAN_EVENT_RECORD:
 		case PLAN_EVENT_WAIT:
 		case PLAN_SYNCHRONISE:

@@ -5,7 +5,32 @@
 
 #include "ptx/machine.h"
 
-enum { MAX_STRING = 4096, MAX_SPEC = 24 };
+enum { MAX_STRING = 4096, MAX_SPEC = 24, MAX_DIGITS = 3, COST_OF_CALL = 64, COST_OF_CHARACTER = 4 };
+
+/* Printing costs the budget what it takes in time, in lane instructions: a kernel that only prints would not end by it. */
+static void
+charge_text(struct machine_core *core, uint64_t calls, uint64_t characters)
+{
+	uint64_t cost = COST_OF_CALL * calls + COST_OF_CHARACTER * characters;
+
+	if (cost > core->budget_left)
+		longjmp(core->stop, PTX_BUDGET);
+	core->budget_left -= cost;
+}
+
+/* Whether all numbers of a conversion are short: a field may be 999 characters wide, not a billion. */
+static bool
+short_numbers(const char *spec, size_t used)
+{
+	size_t digits = 0;
+
+	for (size_t k = 0; k < used; k++) {
+		digits = spec[k] >= '0' && spec[k] <= '9' ? digits + 1 : 0;
+		if (digits > MAX_DIGITS)
+			return false;
+	}
+	return true;
+}
 
 /* A NUL-terminated string of the device, at most MAX_STRING bytes of it. */
 static void
@@ -63,10 +88,10 @@ conversion(const struct insn *i, struct warp *w, uint32_t lane, const char *form
 		wide |= format[n] != 'h' && format[n] != 'L';
 		n++;
 	}
-	char c = format[n], text[512];
+	char c = format[n], text[512] = "";
 	if (!c)
 		return n;
-	if (used > 12) {			/* no field of more than 999 characters */
+	if (used > 12 || !short_numbers(spec, used)) {
 		spec[1] = 0;
 		used = 1;
 	}
@@ -88,6 +113,7 @@ conversion(const struct insn *i, struct warp *w, uint32_t lane, const char *form
 		struct buf *string = &w->core->scratch[2];
 		buf_reset(string);
 		device_string(i, w, lane, next_argument(i, w, lane, a, 8), string);
+		charge_text(w->core, 0, string->len);
 		memcpy(spec + used, "s", 2);
 		snprintf(text, sizeof text, spec, buf_str(string));
 	} else {
@@ -113,6 +139,7 @@ print_lane(const struct insn *i, struct warp *w, uint32_t lane)
 		else
 			buf_addc(text, *f++);
 	}
+	charge_text(core, 1, format->len + text->len);
 	size_t room = core->options.max_output - core->output.len;
 	buf_add(&core->output, buf_str(text), text->len < room ? text->len : room);
 	const struct image_function *fn = &core->image->functions[i->imm];
