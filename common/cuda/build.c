@@ -246,7 +246,7 @@ cuda_build(const char *source, size_t source_bytes, const char *prelude, const c
 	const char *toolkit = cuda_toolkit_version(err);
 	struct buf settings = BUF_INIT, reason = BUF_INIT;
 	struct build_key key = { source, prelude, source_bytes, NULL };
-	char *folder;
+	struct build_folder folder;
 	int status = -1;
 
 	*result = (struct cuda_build)CUDA_BUILD_INIT;
@@ -262,12 +262,14 @@ cuda_build(const char *source, size_t source_bytes, const char *prelude, const c
 		refuse(result, CUDA_UNSUPPORTED, &reason);
 		status = 0;
 	} else if ((status = build_cache_find(cache, &key, result, err)) == 0) {
-		folder = build_cache_begin(cache, &key, err);
-		status = folder ? compile(&key, limits, folder, result, err) : -1;
-		if (status == 0 && result->verdict != CUDA_TIMEOUT)
-			status = build_cache_publish(cache, &key, folder, result, err);
-		else
-			build_cache_abandon(folder);
+		status = build_cache_begin(cache, &key, &folder, err);
+		if (status == 0) {
+			status = compile(&key, limits, folder.path, result, err);
+			if (status == 0 && result->verdict != CUDA_TIMEOUT)
+				status = build_cache_publish(cache, &key, &folder, result, err);
+			else
+				build_cache_abandon(&folder);
+		}
 	}
 	buf_release(&settings);
 	buf_release(&reason);

@@ -12,13 +12,18 @@ struct build_key {
 
 /* 1 with result filled from the cache, 0 when it has no such entry, -1 with a sentence. */
 int build_cache_find(const char *cache, const struct build_key *key, struct cuda_build *result, struct buf *err);
-/* A fresh folder to fill, returned owned, or NULL with a sentence. */
-char *build_cache_begin(const char *cache, const struct build_key *key, struct buf *err);
-/* Publishes the folder with result's verdict and log. Takes folder (frees it); when another process was faster, its
+/* A folder to fill, locked (flock) while its process lives. */
+struct build_folder {
+	char *path;
+	int lock;
+};
+/* A fresh one under CACHE/new, from which those of killed processes are removed. 0, or -1 with a sentence. */
+int build_cache_begin(const char *cache, const struct build_key *key, struct build_folder *folder, struct buf *err);
+/* Publishes the folder with result's verdict and log, and releases it; when another process was faster, its
  * entry stands and ours is removed. On success result->folder is set for CUDA_OK. 0, or -1 with a sentence. */
-int build_cache_publish(const char *cache, const struct build_key *key, char *folder, struct cuda_build *result,
-	struct buf *err);
-/* Removes the folder and frees it. */
-void build_cache_abandon(char *folder);
+int build_cache_publish(const char *cache, const struct build_key *key, struct build_folder *folder,
+	struct cuda_build *result, struct buf *err);
+/* Removes the folder, if it is still there, and releases it. */
+void build_cache_abandon(struct build_folder *folder);
 
 #endif

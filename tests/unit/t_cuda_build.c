@@ -244,6 +244,24 @@ hits_compare_the_whole_source(void **state)
 	build(source, &first);
 	assert_false(first.cached);
 	assert_string_equal(first.folder, second.folder);
+	/* One byte of the code is another: such an entry would make wrong verdicts. A killed build's folder goes, too. */
+	for (int i = 0; i < 2; i++) {
+		struct buf content = BUF_INIT;
+
+		buf_reset(&path);
+		buf_addf(&path, "%s/%s", first.folder, i ? "device.ptx" : "solution.so");
+		assert_int_equal(buf_read_file(&content, buf_str(&path), 1 << 24, NULL), 0);
+		content.data[content.len / 2] ^= 1;
+		assert_int_equal(io_write_file(buf_str(&path), content.data, content.len, NULL), 0);
+		buf_release(&content);
+		buf_reset(&path);
+		buf_addf(&path, "%s/new/killed", cache);
+		assert_int_equal(io_make_dirs(buf_str(&path), NULL), 0);
+		cuda_build_release(&second);
+		build(source, &second);
+		assert_false(second.cached);
+		assert_int_equal(access(buf_str(&path), F_OK), -1);
+	}
 	buf_release(&path);
 	cuda_build_release(&first);
 	cuda_build_release(&second);
