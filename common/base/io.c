@@ -395,14 +395,24 @@ flush_pending(struct io_out *out)
 	buf_reset(&out->pending);
 }
 
+static void
+codec_failed(struct io_out *out, const struct buf *why)
+{
+	if (!out->error.len)
+		buf_err(&out->error, "%s: %s", out->path, why->len ? buf_str(why) : "write error");
+}
+
 void
 io_write(struct io_out *out, const void *bytes, size_t count)
 {
 	if (out->error.len)
 		return;
 	if (out->state) {
-		if (out->codec->write(out->state, bytes, count, &out->error) && !out->error.len)
-			buf_adds(&out->error, "write error");
+		struct buf why = BUF_INIT;
+
+		if (out->codec->write(out->state, bytes, count, &why))
+			codec_failed(out, &why);
+		buf_release(&why);
 		return;
 	}
 	buf_add(&out->pending, bytes, count);
@@ -450,9 +460,12 @@ io_commit(struct io_out *out, struct buf *err)
 {
 	void *state = out->state;
 
+	struct buf why = BUF_INIT;
+
 	out->state = NULL;
-	if (state && out->codec->close_write(state, &out->error) && !out->error.len)
-		buf_adds(&out->error, "write error");
+	if (state && out->codec->close_write(state, &why))
+		codec_failed(out, &why);
+	buf_release(&why);
 	flush_pending(out);
 	if (!out->error.len && out->temporary && fsync(out->fd))
 		buf_err(&out->error, "%s: %s", out->path, strerror(errno));

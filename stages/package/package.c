@@ -443,8 +443,9 @@ finish(void *context, struct filter_sink *sink, struct buf *err)
 	count_rows();
 	buf_addf(&folder, "%s.tmp.%ld", directory, (long)getpid());
 	if (write_release(folder.data, &why) < 0) {
+		/* The place was tried at the start, so it is the disk. */
 		io_remove_tree(folder.data, NULL);
-		die(EX_CANTCREAT, "%s", buf_str(&why));
+		die(EX_IOERR, "%s", buf_str(&why));
 	}
 	for (size_t i = 0; i < item_count; i++) {
 		filter_emit(sink, items[i]->line, items[i]->length);
