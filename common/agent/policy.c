@@ -3,7 +3,6 @@
  * is sent, and stored before it is journalled as answered: a kill at any point loses no paid answer. */
 #include "agent/policy.h"
 
-#include <errno.h>
 #include <pthread.h>
 
 #include "agent/policy_file.h"

@@ -4,7 +4,6 @@
 
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct buf {
 	char *data;

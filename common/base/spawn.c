@@ -7,15 +7,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "base/die.h"
 
 enum { DEFAULT_OUTPUT_MAX = 1 << 20, MAX_KEPT_FDS = 16 };
 

@@ -3,7 +3,6 @@
  * In: what nvcc, the linker or NVRTC printed; file names in it may be the candidate's (#line), so nothing is concluded
  * from them. Out: text for a record. Refusals are tables of name prefixes with a reason. */
 #include <ctype.h>
-#include <stdlib.h>
 
 #include "cuda/build_log.h"
 #include "cuda/cuda.h"

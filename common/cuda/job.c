@@ -2,7 +2,6 @@
  *
  * In and out: lines of space-separated fields, first a word. Both ends are ours, so the reader only guards against
  * mistakes: any line that it does not understand is an error. */
-#include <stdlib.h>
 
 #include "base/num.h"
 #include "cuda/job.h"
@@ -63,7 +62,6 @@ split(char *line, struct fields *f)
 		line = space;
 	}
 }
-
 
 static int
 take_kernel(struct job_text *j, const struct fields *f, struct recorder_kernel *k)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "base/die.h"
-#include "base/num.h"
 #include "cuda/plan.h"
 
 enum { MAX_SHARED_BYTES = 232448, MAX_FIELDS = 16 };

@@ -18,7 +18,6 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/die.h"
-#include "base/num.h"
 #include "cuda/job.h"
 #include "cuda/recorder/recorder.h"
 

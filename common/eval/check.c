@@ -1,7 +1,6 @@
 /* A task before anyone solves it. In: a task. Out: whether its forms and examples say the same thing.
  * Two executable forms run on generated inputs of every check workload; examples run against the oracle. */
 #include <math.h>
-#include <string.h>
 
 #include "eval/eval.h"
 #include "eval/inputs.h"

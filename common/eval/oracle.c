@@ -2,7 +2,6 @@
  * once (kept in the store by content) and runs in the sandbox, since whoever wrote the task wrote it. */
 #include "eval/oracle.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/die.h"

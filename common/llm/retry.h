@@ -2,7 +2,6 @@
 #ifndef LLM_RETRY_H
 #define LLM_RETRY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 struct llm_retry {

@@ -3,7 +3,6 @@
  * that are linear in the indices become coefficients, and every tensor gets its shape.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/die.h"
 #include "math/plan.h"

@@ -5,7 +5,6 @@
  * lanes are few, each lane in turn takes the terms of the last index as lanes of their own.
  */
 #include <math.h>
-#include <string.h>
 
 #include "math/plan.h"
 

@@ -5,8 +5,6 @@
  */
 #include "math/types.h"
 
-#include <string.h>
-
 struct typer {
 	struct math_spec *spec;
 	struct definition *definition;

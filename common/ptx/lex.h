@@ -3,7 +3,6 @@
 #define PTX_LEX_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"

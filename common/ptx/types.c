@@ -2,8 +2,6 @@
  * messages share. */
 #include "ptx/module.h"
 
-#include <string.h>
-
 static const struct {
 	const char *name;
 	unsigned bytes;

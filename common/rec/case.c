@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/die.h"
 #include "rec/json.h"
 #include "rec/schema.h"
 #include "rec/utf8.h"

@@ -3,7 +3,6 @@
  * here gives the shortest number that reads back equal, because ids are hashed from its bytes. */
 #include "rec/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdbool.h>

@@ -4,7 +4,6 @@
 
 #include <linux/filter.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/buf.h"
 

@@ -19,7 +19,6 @@
 #include "base/spawn.h"
 #include "sandbox/collect.h"
 #include "sandbox/filter.h"
-#include "sandbox/landlock.h"
 #include "sandbox/shim.h"
 #include "sandbox/slot.h"
 #include "sandbox/stage.h"

@@ -2,7 +2,6 @@
  * Out: the program's output, and on standard error one line about its end. Exits as the program does,
  * 128 + N for signal N, 124 at the wall clock, 75 when there was no sandbox to run it in. */
 #include <signal.h>
-#include <unistd.h>
 
 #include "base/die.h"
 #include "base/io.h"

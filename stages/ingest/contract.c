@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "base/die.h"
 #include "math/latex.h"
 #include "math/math.h"
 #include "rec/json.h"

@@ -3,8 +3,6 @@
  * error with a suggestion rather than a default that nobody asked for. */
 #include "fields.h"
 
-#include <stdint.h>
-
 enum { LONGEST_WORD = 40, MAX_DEPTH = 8 };
 
 static const struct field axis_fields[] = {

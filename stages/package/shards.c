@@ -2,8 +2,6 @@
  * holds and not by who wrote it, so the same rows give the same files however many processes made them. */
 #include "shards.h"
 
-#include <stdbool.h>
-
 #include "base/io.h"
 #include "hash/sha256.h"
 

@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "base/die.h"
 #include "hash/id.h"
 #include "rec/json.h"
 

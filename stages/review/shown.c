@@ -2,7 +2,6 @@
  * One table of fields serves both: what is not in it is not shown, and does not lapse a decision. */
 #include "shown.h"
 
-#include <inttypes.h>
 #include <stdbool.h>
 
 #include "hash/sha256.h"

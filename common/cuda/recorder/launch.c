@@ -3,7 +3,6 @@
  * In: what nvcc's host code and the candidate call. Out: launch lines of the plan, with the argument bytes laid out as
  * the PTX says; `void **arguments` has no sizes, so they come with the job. Which configuration gives which error was
  * read off an H200. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuda/cuda.h"

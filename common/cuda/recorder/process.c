@@ -5,7 +5,6 @@
  * computing does not need into SIGSYS, whose handler names it. */
 #include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>

@@ -3,7 +3,6 @@
 #define CUDA_RECORDER_RECORDER_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "cuda/profile.h"

@@ -2,7 +2,6 @@
  *
  * In: a call with any arguments. Out: the recording ends with the function's name and the reason. The list is what
  * libcudart.so.13 of CUDA 13.0 exports less what the other files define; a test compares the two. */
-#include <stdbool.h>
 
 #undef EXPORT
 #define EXPORT __attribute__((visibility("default")))

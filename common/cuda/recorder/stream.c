@@ -2,8 +2,6 @@
  *
  * In: the candidate's calls. Out: record, wait, await and synchronise lines. The default streams are refused by name,
  * for nothing orders them with the stream that solve() was given. */
-#include <stdio.h>
-#include <string.h>
 
 #include "cuda/recorder/state.h"
 
