@@ -26,7 +26,7 @@ struct worker {
 	struct plan_buffer buffer[MAX_BUFFERS];
 	int poison[MAX_BUFFERS];
 	uint32_t buffers;
-	bool checked;
+	bool checked, repeating, keeps_state;
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
 	enum ptx_status status;
@@ -278,6 +278,31 @@ copy_memory(struct worker *w, const struct plan_memory *m)
 	}
 }
 
+/* The whole pages of a scratch buffer; those at its ends may be shared with neighbours and stay. */
+static uint64_t
+inner_pages(const struct plan_operation *o, uint64_t *bytes)
+{
+	uint64_t start = (o->scratch.address + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+	uint64_t end = (o->scratch.address + o->scratch.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
+
+	*bytes = end > start ? end - start : 0;
+	return start;
+}
+
+/* Its pages; in a repeated call those at the ends are still there. */
+static void *
+map_scratch(const struct worker *w, const struct plan_operation *o)
+{
+	uint64_t bytes, start = inner_pages(o, &bytes);
+
+	if (!w->repeating)
+		return map_pages(o->scratch.address, o->scratch.bytes);
+	if (bytes && mmap((void *)start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+	    MAP_FAILED)
+		die(EX_TEMPFAIL, "cannot map %llu bytes at %#llx:", (unsigned long long)bytes, (unsigned long long)start);
+	return (void *)o->scratch.address;
+}
+
 static void
 allocate(struct worker *w, const struct plan_operation *o, uint32_t number)
 {
@@ -286,23 +311,21 @@ allocate(struct worker *w, const struct plan_operation *o, uint32_t number)
 	if (!charge(w, 1, 1 + o->scratch.bytes / BYTES_PER_COST, "allocating memory"))
 		return;
 	buf_addf(&name, "scratch %u", number);
-	memset(map_pages(o->scratch.address, o->scratch.bytes), 0xff, o->scratch.bytes);
+	memset(map_scratch(w, o), 0xff, o->scratch.bytes);
 	check(ptx_map(w->machine, buf_detach(&name), o->scratch.address, o->scratch.bytes, PTX_READ_WRITE, false, &err),
 		&err);
 }
 
-/* Freed addresses are never given out again, but their memory is needed for what comes after. Pages shared with a
- * neighbour stay. */
+/* Addresses are given out once in a call, but the memory is needed for what comes after. */
 static void
 free_scratch(struct worker *w, const struct plan_operation *o)
 {
-	uint64_t start = (o->scratch.address + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
-	uint64_t end = (o->scratch.address + o->scratch.bytes) & ~(uint64_t)(PAGE_BYTES - 1);
 	struct buf err = BUF_INIT;
+	uint64_t bytes, start = inner_pages(o, &bytes);
 
 	check(ptx_mark_freed(w->machine, o->scratch.address, &err), &err);
-	if (end > start)
-		munmap((void *)start, end - start);
+	if (bytes)
+		munmap((void *)start, bytes);
 }
 
 static void
@@ -330,6 +353,79 @@ run_plan(struct worker *w)
 			break;	/* operations run one after the other, in recorded order */
 		}
 	}
+}
+
+/* ---- the second call */
+
+/* Puts what lies in the outputs aside, or back. */
+static void
+copy_outputs(const struct worker *w, struct buf *aside, bool back)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < w->buffers; i++) {
+		void *memory = (void *)w->buffer[i].address;
+
+		if (!w->buffer[i].output || !w->buffer[i].bytes)
+			continue;
+		if (back)
+			memcpy(memory, aside->data + at, w->buffer[i].bytes);
+		else
+			buf_add(aside, memory, w->buffer[i].bytes);
+		at += w->buffer[i].bytes;
+	}
+}
+
+static void
+poison_outputs(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->buffers; i++) {
+		if (!w->buffer[i].output || !w->buffer[i].bytes)
+			continue;
+		memset((void *)w->buffer[i].address, w->poison[i], w->buffer[i].bytes);
+		ptx_mark_initialised(w->machine, w->buffer[i].address, w->buffer[i].bytes, false);
+	}
+}
+
+/* A call that keeps scratch cannot be repeated at the same addresses. */
+static bool
+frees_all(const struct plan *plan)
+{
+	uint32_t taken = 0, freed = 0;
+
+	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1]; i++) {
+		taken += plan->operation[i].kind == PLAN_ALLOCATE;
+		freed += plan->operation[i].kind == PLAN_FREE;
+	}
+	return taken == freed;
+}
+
+/* Variables of the module keep what the first call left there, as they do on a GPU: a second call that gives
+ * something else computes from that. What it counts is not reported. */
+static void
+repeat_call(struct worker *w)
+{
+	struct buf first = BUF_INIT, second = BUF_INIT;
+	struct ptx_counters total = w->total;
+
+	copy_outputs(w, &first, false);
+	poison_outputs(w);
+	w->total = (struct ptx_counters){ 0 };
+	w->charged = 0;
+	w->repeating = true;
+	run_plan(w);
+	copy_outputs(w, &second, false);
+	if (w->status != PTX_OK || ptx_finding_count(w->machine)) {
+		buf_adds(&w->reason, w->reason.len ? " This is in a second call of solve()." : "");
+	} else if (first.len && memcmp(first.data, second.data, first.len) != 0) {
+		w->keeps_state = true;
+		buf_adds(&w->reason, "a second call of solve() with the same arguments gives other outputs: it depends on what "
+			"the first one left in device memory");
+	}
+	copy_outputs(w, &first, true);
+	w->total = total;
+	buf_release(&first);
+	buf_release(&second);
 }
 
 /* ---- the report */
@@ -398,7 +494,7 @@ static const char *
 verdict(const struct worker *w)
 {
 	switch (w->status) {
-	case PTX_OK: return ptx_finding_count(w->machine) ? "RUNTIME_ERROR" : "PASSED";
+	case PTX_OK: return ptx_finding_count(w->machine) ? "RUNTIME_ERROR" : w->keeps_state ? "SUSPICIOUS" : "PASSED";
 	case PTX_BUDGET: return "TIMEOUT";
 	case PTX_UNSUPPORTED: return "UNSUPPORTED";
 	case PTX_FAULT: case PTX_DEADLOCK: case PTX_REFUSED: break;
@@ -460,6 +556,8 @@ main(int argc, char **argv)
 	place_symbols(&w);
 	place_buffers(&w, argv[1]);
 	run_plan(&w);
+	if (w.checked && w.status == PTX_OK && !ptx_finding_count(w.machine) && frees_all(w.plan))
+		repeat_call(&w);
 	write_outputs(&w, argv[2]);
 	write_report(&w, argv[2]);
 	return 0;

@@ -55,7 +55,7 @@ take_outputs(const struct task *t, const struct task_workload *w, const struct b
 static const char *
 known_status(const char *word)
 {
-	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "TIMEOUT", "UNSUPPORTED", NULL };
+	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "TIMEOUT", "UNSUPPORTED", "SUSPICIOUS", NULL };
 
 	for (int i = 0; known[i]; i++)
 		if (!strcmp(known[i], word))

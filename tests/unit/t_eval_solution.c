@@ -101,6 +101,42 @@ variables_may_point_at_one_another(void **state)
 	json_decref(list);
 }
 
+/* Right when called once, and scratch that is taken twice is no state. */
+static void
+what_a_call_leaves_in_device_memory_is_found(void **state)
+{
+	static const char source[] =
+		"#include <stdint.h>\n"
+		"__device__ int calls;\n"
+		"__global__ void reverse(const float *x, const float *c, float *y, float *scratch, int64_t n)\n"
+		"{\n"
+		"	for (int64_t i = threadIdx.x; i < n; i += 256) scratch[i] = x[n - 1 - i] + c[0];\n"
+		"	for (int64_t i = threadIdx.x; i < n; i += 256) y[i] = scratch[i] + (KEEP ? calls : 0);\n"
+		"	__syncthreads();\n"
+		"	if (!threadIdx.x) calls++;\n"
+		"}\n"
+		"extern \"C\" void solve(const float *x, const float *c, float *y, int64_t N, cudaStream_t stream)\n"
+		"{\n"
+		"	float *scratch;\n"
+		"	cudaMallocAsync((void **)&scratch, N * 4, stream);\n"
+		"	reverse<<<1, 256, 0, stream>>>(x, c, y, scratch, N);\n"
+		"	cudaFreeAsync(scratch, stream);\n"
+		"}\n";
+
+	(void)state;
+	for (int keep = 0; keep < 2; keep++) {
+		struct buf text = BUF_INIT;
+		struct eval_summary summary;
+
+		buf_addf(&text, "#define KEEP %d\n%s", keep, source);
+		json_t *list = evaluate(buf_str(&text), EVAL_VISIBLE, &summary);
+		if (strcmp(summary.status, keep ? "SUSPICIOUS" : "PASSED") != 0)
+			fail_msg("%d: %s: %s", keep, summary.status, rec_json_string(summary.decisive, "reason", ""));
+		json_decref(list);
+		buf_release(&text);
+	}
+}
+
 static void
 held_out_workloads_are_for_the_final_verdict_only(void **state)
 {
@@ -253,6 +289,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_right_solution_passes_with_a_cost),
 		cmocka_unit_test(variables_may_point_at_one_another),
+		cmocka_unit_test(what_a_call_leaves_in_device_memory_is_found),
 		cmocka_unit_test(held_out_workloads_are_for_the_final_verdict_only),
 		cmocka_unit_test(an_answer_is_kept_and_not_run_again), cmocka_unit_test(faults_are_named_with_their_line),
 		cmocka_unit_test(the_quick_check_agrees_with_the_compiler),
