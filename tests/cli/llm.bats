@@ -76,6 +76,29 @@ requests() { wc -l <"$W/requests"; }
 	! grep -rq sk-test-key "$STORE" "$W"/*.jsonl*
 }
 
+@test "an answer that was damaged is refused in one line, and neither used nor paid for again" {
+	serve
+	sample "$W/o.jsonl"
+	cp -r "$STORE/answers" "$W/answers"
+	for change in ': >"$file"' 'truncate -s 20 "$file"' 'truncate -s -1 "$file"' 'sed -i s/assistant/assistAnt/ "$file"' \
+		'head -c 3000 /dev/urandom >"$file"' 'echo "{}" >"$file"'; do
+		rm -r "$STORE/answers"
+		cp -r "$W/answers" "$STORE/answers"
+		find "$STORE/answers" -type f | while read -r file; do eval "$change"; done
+		run --separate-stderr sample "$W/p.jsonl"
+		[ "$status" = 75 ]
+		[ "${#stderr_lines[@]}" = 1 ]
+		[[ $stderr == *"/answers/"*" is damaged"*"remove it"* ]]
+		[ ! -e "$W/p.jsonl" ]
+		[ "$(requests)" = 2 ]
+	done
+	# Removed, as the line says, they are asked for again.
+	rm -r "$STORE/answers"
+	sample "$W/p.jsonl"
+	cmp "$W/o.jsonl" "$W/p.jsonl"
+	[ "$(requests)" = 4 ]
+}
+
 @test "samples are conversations of their own" {
 	serve
 	sample "$W/o.jsonl" --samples 2
