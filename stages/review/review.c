@@ -95,7 +95,7 @@ check_options(const struct command *command)
 
 		if (given && !(belongs[i].commands & mask))
 			die(EX_USAGE, "%s has no meaning %s%s; see %s -h", belongs[i].name, command->name ? "for " : "without a ",
-				command->name ? command->name : "subcommand", program.name);
+				command->name ? command->name : "subcommand, which comes first", program.name);
 	}
 	if (strcmp(filter_args.output, "-") && !(mask & (FILTER | EXPORT)))
 		die(EX_USAGE, "%s writes no cases, so --output has no meaning", command->name);
