@@ -151,6 +151,19 @@ END
 	[ -z "$(find "$W" -name '*.tmp.*')" ]
 }
 
+@test "tensors that do not fit in memory are refused with their bytes, before anything runs" {
+	sed 's/"D":33/"D":1099511627776/' "$S/review" >"$W/input"
+	for stage in $RUNNERS; do
+		run --separate-stderr one $stage "$W/store" "$W/input" --max-rejects 100% --rejects "$W/rejects" -o "$W/out"
+		[ "$status" = 0 ]
+		[ ! -s "$W/out" ]
+		[ "$(wc -l <"$W/rejects")" = 2 ]
+		[[ ${stderr_lines[0]} == *"input:1: workload 'odd' needs "*" bytes for its tensors, more than the "* ]]
+		[ "${#stderr_lines[@]}" = 2 ]
+	done
+	[ ! -s "$W/store/journal" ]
+}
+
 # ---- input and output that are not there
 
 @test "standard output that is full is 74 with one line, in every stage" {
