@@ -34,18 +34,6 @@ math_error(struct buf *err, int line, int column, const char *format, ...)
 	return -1;
 }
 
-struct node *
-math_node(struct arena *arena, enum node_kind kind, int line, int column)
-{
-	struct node *node = arena_alloc(arena, sizeof *node);
-
-	node->kind = kind;
-	node->line = line;
-	node->column = column;
-	node->depth = 1;
-	return node;
-}
-
 /* ---- tokens */
 
 static int
@@ -101,7 +89,12 @@ new_node(struct parser *p, enum node_kind kind, const struct token *at)
 		math_error(p->err, at->line, at->column, "the spec has more than %d parts", MATH_MAX_NODES);
 		return NULL;
 	}
-	return math_node(p->arena, kind, at->line, at->column);
+	struct node *node = arena_alloc(p->arena, sizeof *node);
+	node->kind = kind;
+	node->line = at->line;
+	node->column = at->column;
+	node->depth = 1;
+	return node;
 }
 
 /* Copies the children in and checks the depth. NULL passes an earlier failure on. */

@@ -119,7 +119,6 @@ struct parsed {
 int math_parse_text(const char *text, size_t length, struct parsed *out, struct buf *err);
 /* One expression that fills the text. */
 struct node *math_parse_expression(const char *text, size_t length, struct arena *arena, struct buf *err);
-struct node *math_node(struct arena *arena, enum node_kind kind, int line, int column);
 
 /* ---- names, ranges, types (check.c; ranges.c) */
 /* "LINE:COLUMN: " and the sentence; -1. */
@@ -127,7 +126,6 @@ int math_error(struct buf *err, int line, int column, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Gives every index its range and every definition its shape. */
 int math_infer_ranges(struct math_spec *spec, struct buf *err);
-const char *math_type_name(enum math_type type);
 
 /* ---- axis expressions (axis.c) */
 /* Looks the names up and refuses what is not an axis expression. */

@@ -12,8 +12,8 @@ struct typer {
 	bool last;	/* the final pass: nothing may be unknown any more */
 };
 
-const char *
-math_type_name(enum math_type type)
+static const char *
+type_name(enum math_type type)
 {
 	static const char *const names[] = { "unknown", "boolean", "integer", "real" };
 
@@ -24,7 +24,7 @@ static int
 wrong(struct typer *t, const struct node *at, const char *what, const char *wanted, enum math_type got)
 {
 	return math_error(t->err, at->line, at->column, "%s must be %s, not %s", what, wanted,
-		math_type_name(got));
+		type_name(got));
 }
 
 /* The type that holds both, into *out; unknown gives way. */
@@ -235,7 +235,7 @@ settle(struct typer *t, struct definition *d, bool *changed)
 		|| type > tensor->type))
 		return math_error(t->err, d->line, d->column, "output '%s' is %s, but its definition is %s%s",
 			d->name,
-			dtype_name(tensor->dtype), math_type_name(type),
+			dtype_name(tensor->dtype), type_name(type),
 			tensor->type == MATH_INTEGER && type == MATH_REAL ? "; use floor, ceil, round or trunc"
 				: "");
 	return 0;

@@ -11,7 +11,7 @@ slice_is(struct slice slice, const char *text)
 	return strlen(text) == slice.length && !memcmp(slice.at, text, slice.length);
 }
 
-bool
+static bool
 slice_equal(struct slice a, struct slice b)
 {
 	return a.length == b.length && !memcmp(a.at, b.at, a.length);

@@ -14,7 +14,6 @@ struct slice {
 };
 #define SLICE(literal) ((struct slice){ (literal), sizeof(literal) - 1 })
 bool slice_is(struct slice slice, const char *text);
-bool slice_equal(struct slice a, struct slice b);
 
 enum token_kind {
 	TOKEN_END, TOKEN_WORD,			/* names, directives and opcodes with their dots: "ld.global.f32", "%tid.x" */

@@ -129,36 +129,24 @@ row_find(struct slice opcode, struct mods *mods)
 	return NULL;
 }
 
-size_t
-row_count(void)
+static void
+list_row(const struct row *row, struct buf *out)
 {
-	size_t n = 0;
-	for (size_t s = 0; s < N_SEGMENTS; s++)
-		n += segments[s]->count;
-	return n;
-}
+	bool typed = false;
 
-const struct row *
-row_at(size_t index)
-{
-	for (size_t s = 0; s < N_SEGMENTS; s++) {
-		if (index < segments[s]->count)
-			return &segments[s]->rows[index];
-		index -= segments[s]->count;
-	}
-	return NULL;
+	buf_addf(out, "%s\t%s\t%s", row->opcode, row->pattern, row->operands ? row->operands : "");
+	for (int t = 0; t < T_N; t++)
+		if (row->run[t] && strchr(row->pattern, 'T')) {
+			buf_addf(out, "%s%s", typed ? " " : "\t", type_name((enum type)t));
+			typed = true;
+		}
+	buf_addc(out, '\n');
 }
 
 void
 ptx_list_instructions(struct buf *out)
 {
-	for (size_t r = 0; r < row_count(); r++) {
-		const struct row *row = row_at(r);
-		bool typed = false;
-		buf_addf(out, "%s\t%s\t%s", row->opcode, row->pattern, row->operands ? row->operands : "");
-		for (int t = 0; t < T_N; t++)
-			if (row->run[t] && strchr(row->pattern, 'T'))
-				buf_addf(out, "%s%s", typed ? " " : "\t", type_name((enum type)t)), typed = true;
-		buf_addc(out, '\n');
-	}
+	for (size_t s = 0; s < N_SEGMENTS; s++)
+		for (size_t r = 0; r < segments[s]->count; r++)
+			list_row(&segments[s]->rows[r], out);
 }

@@ -79,9 +79,6 @@ extern const struct rows rows_int, rows_float, rows_half, rows_convert, rows_com
 
 /* The row that an opcode with modifiers means, and what the modifiers said. NULL when there is none. */
 const struct row *row_find(struct slice opcode, struct mods *mods);
-/* How many rows there are in all, and each. */
-size_t row_count(void);
-const struct row *row_at(size_t index);
 
 /* ---- decode.c, for the rows' decode functions */
 enum operand_field { F_D, F_A, F_B, F_C, F_E, F_LIST };
