@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 
+#include "base/die.h"
 #include "rec/case.h"
 #include "rec/json.h"
 
@@ -39,6 +40,25 @@ parts_list(const json_t *record, const char *key)
 	json_t *value = json_object_get(record, key);
 
 	return json_is_array(value) ? json_incref(value) : json_array();
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""),
+		rec_json_string(*(const json_t *const *)b, "id", ""));
+}
+
+const json_t **
+parts_by_id(const json_t *list)
+{
+	size_t count = json_array_size(list);
+	const json_t **sorted = xcalloc(count + 1, sizeof *sorted);
+
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = json_array_get(list, i);
+	qsort(sorted, count, sizeof *sorted, by_id);
+	return sorted;
 }
 
 json_t *

@@ -12,6 +12,8 @@ void parts_copy(json_t *row, const json_t *from, ...) __attribute__((sentinel));
 json_t *parts_value(const json_t *record, const char *key);
 /* A list, or an empty one. */
 json_t *parts_list(const json_t *record, const char *key);
+/* The members of a list in the order of their "id": the array returned owned, the members borrowed. */
+const json_t **parts_by_id(const json_t *list);
 /* Always printed as a real, so that the column is one; null unless finite. */
 json_t *parts_real(double value);
 json_t *parts_text(const char *text);		/* NULL: null */

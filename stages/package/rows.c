@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "base/die.h"
 #include "parts.h"
 #include "rec/json.h"
 
@@ -279,23 +278,13 @@ solution_row(const struct view *v, const json_t *s, bool final)
 	return row;
 }
 
-static int
-by_id(const void *a, const void *b)
-{
-	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""),
-		rec_json_string(*(const json_t *const *)b, "id", ""));
-}
-
 json_t *
 rows_solutions(const struct view *v)
 {
 	size_t count = json_array_size(v->solutions);
-	const json_t **sorted = xcalloc(count + 1, sizeof *sorted), *final = view_final_solution(v);
+	const json_t **sorted = parts_by_id(v->solutions), *final = view_final_solution(v);
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = json_array_get(v->solutions, i);
-	qsort(sorted, count, sizeof *sorted, by_id);
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(rows, solution_row(v, sorted[i], sorted[i] == final));
 	free(sorted);

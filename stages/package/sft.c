@@ -7,7 +7,6 @@
 #include <math.h>
 
 #include "agent/tools.h"
-#include "base/die.h"
 #include "math/latex.h"
 #include "parts.h"
 #include "rec/json.h"
@@ -376,23 +375,13 @@ branch_row(const struct view *v, const json_t *leaf)
 	return row;
 }
 
-static int
-by_id(const void *a, const void *b)
-{
-	return strcmp(rec_json_string(*(const json_t *const *)a, "id", ""),
-		rec_json_string(*(const json_t *const *)b, "id", ""));
-}
-
 json_t *
 rows_sft_trajectories(const struct view *v)
 {
 	size_t count = json_array_size(v->trajectories);
-	const json_t **sorted = xcalloc(count + 1, sizeof *sorted);
+	const json_t **sorted = parts_by_id(v->trajectories);
 	json_t *rows = json_array();
 
-	for (size_t i = 0; i < count; i++)
-		sorted[i] = json_array_get(v->trajectories, i);
-	qsort(sorted, count, sizeof *sorted, by_id);
 	for (size_t i = 0; i < count; i++)
 		/* A conversation without a word of the policy teaches nothing. */
 		if (view_usable(v, sorted[i]) && view_leaf(v, sorted[i]) &&
