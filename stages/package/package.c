@@ -407,10 +407,10 @@ put_in_place(const char *folder, struct buf *err)
 }
 
 static int
-write_release(const char *folder, struct buf *err)
+write_release(const char *folder, const json_t *stages, struct buf *err)
 {
-	json_t *files = json_array(), *stages = build_stages(stage_folder, err);
-	int status = stages ? io_make_dirs(folder, err) : -1;
+	json_t *files = json_array();
+	int status = io_make_dirs(folder, err);
 
 	if (status == 0)
 		status = write_configs(folder, files, err);
@@ -423,7 +423,6 @@ write_release(const char *folder, struct buf *err)
 	if (status == 0)
 		status = put_in_place(folder, err);
 	json_decref(files);
-	json_decref(stages);
 	return status;
 }
 
@@ -441,8 +440,11 @@ finish(void *context, struct filter_sink *sink, struct buf *err)
 		return FILTER_PASS;
 	}
 	count_rows();
+	json_t *stages = build_stages(stage_folder, &why);
+	if (!stages)
+		die(EX_DATAERR, "%s", buf_str(&why));
 	buf_addf(&folder, "%s.tmp.%ld", directory, (long)getpid());
-	if (write_release(folder.data, &why) < 0) {
+	if (write_release(folder.data, stages, &why) < 0) {
 		/* The place was tried at the start, so it is the disk. */
 		io_remove_tree(folder.data, NULL);
 		die(EX_IOERR, "%s", buf_str(&why));
@@ -452,6 +454,7 @@ finish(void *context, struct filter_sink *sink, struct buf *err)
 		free_item(items[i]);
 	}
 	(void)err;
+	json_decref(stages);
 	buf_release(&folder);
 	buf_release(&why);
 	return FILTER_PASS;

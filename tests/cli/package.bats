@@ -243,7 +243,7 @@ END
 	read_release rel
 	echo '{' >side/review.stats.json
 	run "$package" -q -o rel --stages side "$cases"
-	[ "$status" -eq 73 ]
+	[ "$status" -eq 65 ]
 	read_release rel
 }
 
