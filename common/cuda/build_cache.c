@@ -1,8 +1,9 @@
 /* The compile cache.
  *
  * In: a key (source, prelude, settings). Out: CACHE/ab/ab12.../ with source.cu, prelude.h, settings.txt, verdict,
- * log, checksums and, for a success, what the build made. A hit compares the whole key, for XXH3 does not resist an author who wants two
- * sources to meet; then the next free number is tried. An entry appears by one rename, so a killed process leaves at
+ * log, checksums and, for a success, what the build made. A hit compares the whole key, for XXH3 does not resist an
+ * author who wants two sources to meet; then the next free number is tried. Checksums find files that were cut or
+ * changed: such an entry is built again. An entry appears by one rename, so a killed process leaves at
  * most a folder under CACHE/new, never half an entry. */
 #include <dirent.h>
 #include <errno.h>
