@@ -296,5 +296,8 @@ agent_filter(struct agent *a, const char *stage, filter_transform *transform, co
 	status = filter_run(&filter, argc, argv);
 	if (agent_args.dry_run)
 		report_dry_run(a);
+	if (counts.conversations.no_answer && !strcmp(stage, "solve"))
+		warn("%llu conversations got no answer from the policy %s (--policy, --transcripts)",
+			(unsigned long long)counts.conversations.no_answer, agent_args.policy);
 	return status;
 }

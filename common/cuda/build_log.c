@@ -159,17 +159,50 @@ build_refused_include(const char *source, size_t bytes, struct buf *reason)
 	return false;
 }
 
+/* A source can print what it likes by #error, #warning and assertions, but only behind words of the compiler's own:
+ * so a message counts where it follows the first "error: " of its line at once. */
+static bool
+front_end_says(const char *log, const char *message)
+{
+	for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		const char *end = strchrnul(line, '\n'), *at = strstr(line, "error: ");
+
+		if (at && at < end && !strncmp(at + 7, message, strlen(message)))
+			return true;
+	}
+	return false;
+}
+
+/* Does the compiler, and not the linker, say the line that `at` points into? */
+static bool
+from_source(const char *log, const char *at)
+{
+	static const char *const words[] = { "error: ", "warning", "note: ", "#pragma" };
+	const char *start = at;
+
+	while (start > log && start[-1] != '\n')
+		start--;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		const char *word = strstr(start, words[i]);
+		if (word && word < at)
+			return true;
+	}
+	return false;
+}
+
 bool
 build_refused_message(const char *log, struct buf *reason)
 {
 	static const char undefined[] = "undefined reference to `";
 
-	if (strstr(log, "requires separate compilation mode")) {
+	if (front_end_says(log, "kernel launch from __device__ or __global__ functions requires separate compilation mode")) {
 		buf_adds(reason, "the source launches kernels from kernels (dynamic parallelism): only solve() may launch");
 		return true;
 	}
 	for (const char *at = log; (at = strstr(at, undefined)); ) {
 		at += sizeof undefined - 1;
+		if (from_source(log, at))
+			continue;
 		for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
 			if (!strncmp(at, symbols[i].prefix, strlen(symbols[i].prefix)))
 				return refuse_library(symbols[i].what, reason);

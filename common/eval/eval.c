@@ -218,7 +218,7 @@ mismatch_json(const struct tensor *got, const struct compare_result *r)
 	const char *const names[] = { "expected", "got" };
 	for (int i = 0; i < 2; i++) {
 		/* JSON has no infinities and no NaN: those are words. */
-		json_t *value = isnan(values[i]) ? json_string("nan") : isinf(values[i])
+		json_t *value = !dtype_is_float(got->dtype) ? json_integer((json_int_t)values[i]) : isnan(values[i]) ? json_string("nan") : isinf(values[i])
 			? json_string(values[i] > 0 ? "inf" : "-inf") : json_real(values[i]);
 		json_object_set_new(m, names[i], value);
 	}
@@ -418,14 +418,42 @@ compiler_finding(const char *log)
 	return NULL;
 }
 
+/* The line of a log that says most: the first with an error, else the first. */
+static void
+add_telling_line(const char *log, struct buf *out)
+{
+	const char *told = NULL;
+
+	for (const char *line = log; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		size_t length = strcspn(line, "\n");
+		bool error = memmem(line, length, "error", 5) || memmem(line, length, "undefined reference", 19);
+
+		if (length && (error || !told))
+			told = line;
+		if (error)
+			break;
+	}
+	if (told)
+		buf_addf(out, "%.*s", (int)strcspn(told, "\n"), told);
+	else
+		buf_adds(out, "nvcc refuses it without words");
+}
+
 static json_t *
 build_failure(const struct question *q, const struct cuda_build *b)
 {
 	bool compiler = b->verdict == CUDA_COMPILE_ERROR;
 	json_t *finding = compiler ? compiler_finding(buf_str(&b->log)) : NULL;
-	const char *reason = finding ? rec_json_string(finding, "message", "") : compiler ? "nvcc refuses it"
-		: buf_str(&b->log);
-	json_t *evaluation = start_evaluation(q, cuda_verdict_name(b->verdict), reason);
+	struct buf reason = BUF_INIT;
+
+	if (finding)
+		buf_adds(&reason, rec_json_string(finding, "message", ""));
+	else if (compiler)
+		add_telling_line(buf_str(&b->log), &reason);
+	else
+		buf_adds(&reason, buf_str(&b->log));
+	json_t *evaluation = start_evaluation(q, cuda_verdict_name(b->verdict), buf_str(&reason));
+	buf_release(&reason);
 
 	if (compiler)
 		json_object_set_new(evaluation, "compile_log", rec_json_text(buf_str(&b->log), b->log.len));

@@ -252,11 +252,19 @@ fill(uint8_t *to, uint64_t bytes, uint32_t value, uint32_t value_bytes)
 	}
 }
 
+/* What the runtime moves counts as what a kernel moves would. */
+static uint64_t
+sectors(uint64_t rows, uint64_t width)
+{
+	return rows * ((width + 31) / 32);
+}
+
 static void
 set_memory(struct worker *w, const struct plan_memory *m)
 {
 	if (!charge(w, m->height, 1 + m->width / BYTES_PER_COST, "setting memory"))
 		return;
+	w->total.global_write_sectors += sectors(m->height, m->width);
 	for (uint64_t row = 0; row < m->height; row++) {
 		uint64_t address = m->address + row * m->pitch;
 
@@ -270,6 +278,8 @@ copy_memory(struct worker *w, const struct plan_memory *m)
 {
 	if (!charge(w, m->height, 1 + m->width / BYTES_PER_COST, "copying memory"))
 		return;
+	w->total.global_read_sectors += sectors(m->height, m->width);
+	w->total.global_write_sectors += sectors(m->height, m->width);
 	for (uint64_t row = 0; row < m->height; row++) {
 		uint64_t to = m->address + row * m->pitch, from = m->source + row * m->source_pitch;
 
@@ -341,6 +351,7 @@ run_plan(struct worker *w)
 		case PLAN_MEMSET: set_memory(w, &o->memory); break;
 		case PLAN_COPY: copy_memory(w, &o->memory); break;
 		case PLAN_UPLOAD:
+			w->total.global_write_sectors += sectors(1, o->memory.width);
 			memcpy((void *)o->memory.address, o->memory.data, o->memory.width);
 			ptx_mark_initialised(w->machine, o->memory.address, o->memory.width, true);
 			break;

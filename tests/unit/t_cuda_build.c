@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "cuda/build.h"
+#include "cuda/build_log.h"
 #include "cuda/ptxinfo.h"
 
 static char *cache;
@@ -312,10 +313,35 @@ prelude_is_checked(void **state)
 	buf_release(&err);
 }
 
+/* A source may print the very words by which the compiler refuses others; that makes it no such source. */
+static void
+printed_words_refuse_nothing(void **state)
+{
+	static const struct { const char *log; bool refused; } cases[] = {
+		{ "solution.cu(9): error: kernel launch from __device__ or __global__ functions requires separate compilation "
+			"mode\n", true },
+		{ "solution.cu(1): error: #error directive: kernel launch from __device__ or __global__ functions requires "
+			"separate compilation mode\n", false },
+		{ "x.cpp:(.text+0x5): undefined reference to `cublasCreate_v2'\n", true },
+		{ "solution.cu(1): error: #error directive: undefined reference to `cublasCreate_v2'\n", false },
+		{ "solution.cu:1: note: #pragma message: undefined reference to `cublasCreate_v2'\nld: undefined reference to "
+			"`other'\n", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf reason = BUF_INIT;
+
+		assert_int_equal(build_refused_message(cases[i].log, &reason), cases[i].refused);
+		buf_release(&reason);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(printed_words_refuse_nothing),
 		cmocka_unit_test(sound_source_gives_all_files_once),
 		cmocka_unit_test(errors_name_the_sources_lines),
 		cmocka_unit_test(libraries_are_refused_by_name),
