@@ -209,10 +209,13 @@ own_folder(struct build_folder *folder)
 	if (folder->lock < 0)
 		return errno == ENOENT ? 0 : -1;
 	/* Where there are no locks, no sweep takes anything either. */
-	if (flock(folder->lock, LOCK_EX) < 0)
-		return 1;
-	if (fstat(folder->lock, &held) == 0 && stat(folder->path, &there) == 0 && held.st_ino == there.st_ino)
-		return 1;
+	if (flock(folder->lock, LOCK_EX) < 0 || (fstat(folder->lock, &held) == 0 && stat(folder->path, &there) == 0
+			&& held.st_ino == there.st_ino)) {
+		if (fchmod(folder->lock, 0755) == 0)
+			return 1;
+		close(folder->lock);
+		return -1;
+	}
 	close(folder->lock);
 	return 0;
 }
@@ -233,7 +236,7 @@ make_folder(const char *cache, struct build_folder *folder, struct buf *err)
 		buf_reset(&path);
 		buf_addf(&path, "%s/new/XXXXXX", cache);
 		folder->path = path.data;
-		owned = mkdtemp(path.data) && chmod(path.data, 0755) == 0 ? own_folder(folder) : -1;
+		owned = mkdtemp(path.data) ? own_folder(folder) : -1;
 	}
 	if (owned < 0) {
 		buf_err(err, "cannot make a folder under %s/new: %s", cache, strerror(errno));

@@ -11,6 +11,7 @@
 
 #include "base/io.h"
 #include "cuda/build.h"
+#include "cuda/build_cache.h"
 #include "cuda/build_log.h"
 #include "cuda/ptxinfo.h"
 
@@ -223,6 +224,37 @@ processes_share_the_cache(void **state)
 	buf_release(&path);
 }
 
+/* Many begin and give up at once: no sweep takes what another is about to lock. */
+static void
+sweeps_leave_the_living_alone(void **state)
+{
+	struct build_key key = { "// swept", "", 8, "settings" };
+	pid_t children[6];
+	int failed = 0;
+
+	(void)state;
+	for (int c = 0; c < 6; c++) {
+		children[c] = fork();
+		if (children[c])
+			continue;
+		for (int i = 0; i < 60; i++) {
+			struct build_folder folder;
+
+			if (build_cache_begin(cache, &key, &folder, NULL) < 0 || access(folder.path, F_OK) < 0)
+				_exit(1);
+			build_cache_abandon(&folder);
+		}
+		_exit(0);
+	}
+	for (int c = 0; c < 6; c++) {
+		int status;
+
+		waitpid(children[c], &status, 0);
+		failed += status != 0;
+	}
+	assert_int_equal(failed, 0);
+}
+
 /* An entry that holds another source under the same hash is no hit; one that lost a file is built again. */
 static void
 hits_compare_the_whole_source(void **state)
@@ -348,7 +380,7 @@ main(void)
 		cmocka_unit_test(host_files_stay_out_of_reach),
 		cmocka_unit_test(foreign_images_are_refused),
 		cmocka_unit_test(resources_cannot_be_forged),
-		cmocka_unit_test(processes_share_the_cache),
+		cmocka_unit_test(processes_share_the_cache), cmocka_unit_test(sweeps_leave_the_living_alone),
 		cmocka_unit_test(hits_compare_the_whole_source),
 		cmocka_unit_test(endless_templates_time_out),
 		cmocka_unit_test(prelude_is_checked),
