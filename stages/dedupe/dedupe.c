@@ -216,7 +216,8 @@ choose(struct filter_sink *sink, struct io_out *report)
 {
 	size_t kept = 0;
 
-	qsort(entries, entry_count, sizeof *entries, by_name);
+	if (entry_count)	/* there is no array of none */
+		qsort(entries, entry_count, sizeof *entries, by_name);
 	for (size_t i = 0; i < entry_count; i++) {
 		struct held *e = entries[i], *original;
 		const char *code;

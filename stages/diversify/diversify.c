@@ -115,7 +115,8 @@ make_cells(size_t *count)
 	struct cell *cells = xcalloc(candidate_count + 1, sizeof *cells);
 	size_t n = 0;
 
-	qsort(candidates, candidate_count, sizeof *candidates, by_cell);
+	if (candidate_count)	/* there is no array of none */
+		qsort(candidates, candidate_count, sizeof *candidates, by_cell);
 	for (size_t i = 0; i < candidate_count; i++) {
 		if (i == 0 || strcmp(candidates[i]->cell_name, cells[n - 1].name)) {
 			cells[n].name = candidates[i]->cell_name;

@@ -183,7 +183,8 @@ refuse_twins(struct filter_sink *sink)
 {
 	size_t kept = 0;
 
-	qsort(items, item_count, sizeof *items, by_id);
+	if (item_count)	/* there is no array of none */
+		qsort(items, item_count, sizeof *items, by_id);
 	for (size_t i = 0; i < item_count; i++) {
 		struct item *item = items[i];
 
