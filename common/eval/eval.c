@@ -218,8 +218,9 @@ mismatch_json(const struct tensor *got, const struct compare_result *r)
 	const char *const names[] = { "expected", "got" };
 	for (int i = 0; i < 2; i++) {
 		/* JSON has no infinities and no NaN: those are words. */
-		json_t *value = !dtype_is_float(got->dtype) ? json_integer((json_int_t)values[i]) : isnan(values[i]) ? json_string("nan") : isinf(values[i])
-			? json_string(values[i] > 0 ? "inf" : "-inf") : json_real(values[i]);
+		json_t *value = !dtype_is_float(got->dtype) ? json_integer((json_int_t)values[i])
+			: isnan(values[i]) ? json_string("nan")
+			: isinf(values[i]) ? json_string(values[i] > 0 ? "inf" : "-inf") : json_real(values[i]);
 		json_object_set_new(m, names[i], value);
 	}
 	return m;
