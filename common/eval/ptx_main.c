@@ -167,7 +167,7 @@ add_counters(struct ptx_counters *total, const struct ptx_counters *one)
 static uint64_t
 left_of_budget(const struct worker *w)
 {
-	uint64_t used = w->total.lane_instructions + w->charged;
+	uint64_t used = w->total.budget_used + w->charged;
 
 	return w->budget > used ? w->budget - used : 0;
 }

@@ -551,6 +551,7 @@ ptx_launch(struct ptx_machine *m, const struct ptx_launch *l, struct ptx_counter
 	set_up_warps(core, &r, l->dynamic_shared);
 	status = run_blocks(core, &r);
 	run_free(&r);
+	core->counters.budget_used = core->options.budget - core->budget_left;
 	if (counters)
 		*counters = core->counters;
 	if (status == PTX_BUDGET)

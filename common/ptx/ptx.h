@@ -64,7 +64,7 @@ int ptx_kernel_check(const struct ptx_module *module, const char *kernel, struct
 /* ---- machines */
 
 struct ptx_options {
-	uint64_t budget;		/* lane instructions in one launch; 0: 2^62 */
+	uint64_t budget;		/* lane instructions in one launch, at least 16 for each of a warp; 0: 2^62 */
 	size_t max_findings;		/* kept in all; 0: 64 */
 	size_t max_memory;		/* bytes the machine may allocate for a launch; 0: 1 GiB */
 	size_t max_output;		/* bytes of printf output kept; 0: 64 KiB */
@@ -119,6 +119,7 @@ struct ptx_finding {
 /* Work done by one launch. Sectors are 32 bytes, counted per request of a warp. */
 struct ptx_counters {
 	uint64_t warp_instructions, lane_instructions;
+	uint64_t budget_used;
 	uint64_t global_read_requests, global_write_requests;
 	uint64_t global_read_sectors, global_write_sectors;
 	uint64_t global_read_bytes, global_write_bytes;	/* asked for by the lanes */

@@ -12,6 +12,7 @@
 
 enum {
 	FAIR_INSTRUCTIONS = 16384,	/* a group's turn while other groups of its warp could run */
+	LEAST_LANES = 16,		/* that an instruction counts against the budget */
 	FAIR_SPINNING = 256		/* the same for a group that used atomics: it may be waiting for the others */
 };
 
@@ -656,14 +657,16 @@ defer(struct warp *w, struct group *g)
 	return pick(w, g);
 }
 
+/* An instruction of few lanes takes the machine about as long as one of many: the budget counts it as such. */
 static void
 charge(struct machine_core *core, uint64_t instructions, uint64_t lanes)
 {
+	uint64_t work = instructions * (lanes > LEAST_LANES ? lanes : LEAST_LANES);
 	core->counters.warp_instructions += instructions;
 	core->counters.lane_instructions += instructions * lanes;
-	if (instructions * lanes > core->budget_left)
+	if (work > core->budget_left)
 		longjmp(core->stop, PTX_BUDGET);
-	core->budget_left -= instructions * lanes;
+	core->budget_left -= work;
 }
 
 /* Runs a warp until its quantum is used or all its lanes wait. Returns the instructions executed. */

@@ -424,6 +424,9 @@ test_budget(void **state)
 	uint64_t first = f.rig.counters.lane_instructions;
 	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_BUDGET);
 	assert_int_equal(f.rig.counters.lane_instructions, first);
+	/* one lane takes the machine as long as many: it meets the budget after as many instructions as 16 */
+	assert_int_equal(run_fault(&f, 1, 1, 1), PTX_BUDGET);
+	assert_in_range(f.rig.counters.lane_instructions, 20000000 / 16 - 20000, 20000000 / 16 + 20000);
 	rig_close(&f.rig);
 }
 
