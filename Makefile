@@ -18,8 +18,8 @@ $(wordlist 2,99,$(REST)): $(firstword $(REST)) ;
 else
 
 OUT ?= out
-# Where programs are built; data goes to OUT.
-BUILD ?= $(OUT)
+# Where programs are built, whatever OUT is: data of one's own needs no build of its own.
+BUILD ?= out
 CC := gcc
 AR := ar
 OPT ?= -O2
