@@ -7,10 +7,10 @@
 #include "base/die.h"
 #include "rec/json.h"
 #include "rec/schema.h"
+#include "rows.h"
 
-static const char *const configs[] = { "tasks", "solutions", "sft_trajectories", "sft_direct" };
 static const char *const splits[] = { "train", "validation", "test" };
-enum { CONFIGS = 4, SPLITS = 3 };
+enum { SPLITS = 3 };
 
 static json_int_t
 count_of(const struct card *c, const char *group, const char *key)
@@ -96,15 +96,15 @@ static void
 add_configs(const struct card *c, struct buf *out)
 {
 	buf_adds(out, "configs:\n");
-	for (int i = 0; i < CONFIGS; i++) {
-		if (!config_rows(c, configs[i]))
+	for (int i = 0; i < ROWS_CONFIGS; i++) {
+		if (!config_rows(c, rows_configs[i].name))
 			continue;
-		buf_addf(out, "- config_name: %s\n%s  data_files:\n", configs[i], i == 0 ?
+		buf_addf(out, "- config_name: %s\n%s  data_files:\n", rows_configs[i].name, i == 0 ?
 			"  default: true\n" : "");
 		for (int s = 0; s < SPLITS; s++)
-			if (rec_json_integer(json_object_get(c->rows, configs[i]), splits[s], 0))
+			if (rec_json_integer(json_object_get(c->rows, rows_configs[i].name), splits[s], 0))
 				buf_addf(out, "  - split: %s\n    path: %s/%s-*.jsonl.zst\n", splits[s],
-					configs[i], splits[s]);
+					rows_configs[i].name, splits[s]);
 	}
 }
 
@@ -113,12 +113,12 @@ static void
 add_features(const struct card *c, struct buf *out)
 {
 	buf_adds(out, "dataset_info:\n");
-	for (int i = 0; i < CONFIGS; i++) {
-		if (!config_rows(c, configs[i]))
+	for (int i = 0; i < ROWS_CONFIGS; i++) {
+		if (!config_rows(c, rows_configs[i].name))
 			continue;
-		buf_addf(out, "- config_name: %s\n  features:\n", configs[i]);
-		if (rec_schema_features(configs[i], 2, out) < 0)
-			die(EX_SOFTWARE, "the columns of %s are not fixed", configs[i]);
+		buf_addf(out, "- config_name: %s\n  features:\n", rows_configs[i].name);
+		if (rec_schema_features(rows_configs[i].name, 2, out) < 0)
+			die(EX_SOFTWARE, "the columns of %s are not fixed", rows_configs[i].name);
 	}
 }
 
@@ -127,9 +127,9 @@ add_front_matter(const struct card *c, struct buf *out)
 {
 	json_int_t most = 0;
 
-	for (int i = 0; i < CONFIGS; i++)
-		if (config_rows(c, configs[i]) > most)
-			most = config_rows(c, configs[i]);
+	for (int i = 0; i < ROWS_CONFIGS; i++)
+		if (config_rows(c, rows_configs[i].name) > most)
+			most = config_rows(c, rows_configs[i].name);
 	buf_adds(out, "---\n");
 	add_licenses(c, out);
 	buf_addf(out,
@@ -169,11 +169,11 @@ add_config_table(const struct card *c, struct buf *out)
 	buf_adds(out,
 		"## Configs\n\n| config | train | validation | test | what |\n| --- | ---: | ---: | ---: | "
 		"--- |\n");
-	for (int i = 0; i < CONFIGS; i++) {
-		buf_addf(out, "| `%s` |", configs[i]);
+	for (int i = 0; i < ROWS_CONFIGS; i++) {
+		buf_addf(out, "| `%s` |", rows_configs[i].name);
 		for (int s = 0; s < SPLITS; s++)
 			buf_addf(out, " %lld |", (long long)rec_json_integer(json_object_get(c->rows,
-				configs[i]), splits[s], 0));
+				rows_configs[i].name), splits[s], 0));
 		buf_addf(out, " %s |\n", about[i]);
 	}
 	buf_adds(out,

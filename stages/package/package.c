@@ -23,22 +23,13 @@
 #include "summary.h"
 #include "zst/zst.h"
 
-enum { CONFIGS = 4 };
-static const struct {
-	const char *name;
-	json_t *(*rows)(const struct view *v);	/* an array; NULL: the task's one row */
-} configs[CONFIGS] = {
-	{ "tasks", NULL }, { "solutions", rows_solutions }, { "sft_trajectories", rows_sft_trajectories },
-	{ "sft_direct", rows_sft_direct },
-};
-
 /* What is kept of one case until all are there. */
 struct item {
 	char *line, *license;
 	size_t length;
 	char id[HASH_ID_HEX];
-	struct buf lines[CONFIGS];
-	json_int_t rows[CONFIGS];
+	struct buf lines[ROWS_CONFIGS];
+	json_int_t rows[ROWS_CONFIGS];
 	json_t *summary, *protocols;
 };
 
@@ -54,7 +45,7 @@ static uint64_t tasks, resolved, solutions, sft_trajectories, sft_direct, stale;
 static int
 add_row(struct item *item, int config, const json_t *row, struct buf *err)
 {
-	if (rec_schema_check(configs[config].name, row, err) < 0)
+	if (rec_schema_check(rows_configs[config].name, row, err) < 0)
 		return -1;
 	rec_json_dump(row, &item->lines[config]);
 	buf_addc(&item->lines[config], '\n');
@@ -65,7 +56,7 @@ add_row(struct item *item, int config, const json_t *row, struct buf *err)
 static int
 add_config(struct item *item, int config, const struct view *v, struct buf *err)
 {
-	json_t *rows = configs[config].rows ? configs[config].rows(v) : json_pack("[o]", rows_task(v)), *row;
+	json_t *rows = rows_configs[config].rows ? rows_configs[config].rows(v) : json_pack("[o]", rows_task(v)), *row;
 	int status = 0;
 	size_t i;
 
@@ -94,7 +85,7 @@ note_protocols(struct item *item, const struct view *v)
 static void
 free_item(struct item *item)
 {
-	for (int i = 0; i < CONFIGS; i++)
+	for (int i = 0; i < ROWS_CONFIGS; i++)
 		buf_release(&item->lines[i]);
 	json_decref(item->summary);
 	json_decref(item->protocols);
@@ -150,7 +141,7 @@ hold(void *context, const struct rec_case *in, struct buf *out, struct filter_re
 	item->license = xstrdup(rec_json_string(v.task, "license", ""));
 	item->summary = summary_of(&v);
 	note_protocols(item, &v);
-	for (int i = 0; i < CONFIGS && status == 0; i++)
+	for (int i = 0; i < ROWS_CONFIGS && status == 0; i++)
 		status = add_config(item, i, &v, &reason->message);
 	view_release(&v);
 	if (status < 0) {
@@ -213,8 +204,8 @@ add_up(json_t **summaries, json_t **totals, json_t **rows, json_t **licenses)
 		sorted[i] = items[i]->summary;
 		summary_add(*totals, json_object_get(items[i]->summary, "counts"));
 		json_object_set_new(seen, items[i]->license, json_true());
-		for (int c = 0; c < CONFIGS; c++)
-			summary_count(*rows, configs[c].name, view_split(items[i]->id), items[i]->rows[c]);
+		for (int c = 0; c < ROWS_CONFIGS; c++)
+			summary_count(*rows, rows_configs[c].name, view_split(items[i]->id), items[i]->rows[c]);
 	}
 	qsort(sorted, item_count, sizeof *sorted, by_summary_name);
 	for (size_t i = 0; i < item_count; i++)
@@ -234,10 +225,10 @@ write_configs(const char *folder, json_t *files, struct buf *err)
 	struct shard_rows *rows = xcalloc(item_count + 1, sizeof *rows);
 	int status = 0;
 
-	for (int c = 0; c < CONFIGS && status == 0; c++) {
+	for (int c = 0; c < ROWS_CONFIGS && status == 0; c++) {
 		for (size_t i = 0; i < item_count; i++)
 			rows[i] = (struct shard_rows){ view_split(items[i]->id), &items[i]->lines[c] };
-		status = shards_write(folder, configs[c].name, rows, item_count, shard_bytes, files, err);
+		status = shards_write(folder, rows_configs[c].name, rows, item_count, shard_bytes, files, err);
 	}
 	free(rows);
 	return status;
@@ -338,12 +329,12 @@ write_manifest(const char *folder, json_t *files, struct buf *err)
 static void
 count_rows(void)
 {
-	uint64_t *const totals[CONFIGS] = { &tasks, &solutions, &sft_trajectories, &sft_direct };
+	uint64_t *const totals[ROWS_CONFIGS] = { &tasks, &solutions, &sft_trajectories, &sft_direct };
 
 	for (size_t i = 0; i < item_count; i++) {
-		for (int c = 0; c < CONFIGS; c++)
+		for (int c = 0; c < ROWS_CONFIGS; c++)
 			*totals[c] += (uint64_t)items[i]->rows[c];
-		resolved += items[i]->rows[CONFIGS - 1] > 0;
+		resolved += items[i]->rows[ROWS_CONFIGS - 1] > 0;
 	}
 }
 

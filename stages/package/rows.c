@@ -290,3 +290,8 @@ rows_solutions(const struct view *v)
 	free(sorted);
 	return rows;
 }
+
+const struct rows_config rows_configs[ROWS_CONFIGS] = {
+	{ "tasks", NULL }, { "solutions", rows_solutions }, { "sft_trajectories", rows_sft_trajectories },
+	{ "sft_direct", rows_sft_direct },
+};

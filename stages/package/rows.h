@@ -12,4 +12,12 @@ json_t *rows_sft_trajectories(const struct view *v);
 /* An array: one row if the task is resolved, else none. */
 json_t *rows_sft_direct(const struct view *v);
 
+/* The configs of the release, in the order of the card. */
+enum { ROWS_CONFIGS = 4 };
+struct rows_config {
+	const char *name;
+	json_t *(*rows)(const struct view *v);	/* an array; NULL: the task's one row */
+};
+extern const struct rows_config rows_configs[ROWS_CONFIGS];
+
 #endif
