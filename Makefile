@@ -170,14 +170,14 @@ TEST_PROGRAMS := $(UNIT:tests/unit/%.c=$(BUILD)/test/%) $(FUZZ:tests/fuzz/%.c=$(
 .PHONY: test test-unit test-cli test-long lint fuzz bench test-sanitized
 test: lint test-unit test-cli ## run the tests
 test-unit: $(if $(SANITIZE),,programs) $(TEST_PROGRAMS)
-	KM_OUT=$(abspath $(BUILD)) CMOCKA_MESSAGE_OUTPUT=TAP prove --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
+	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) CMOCKA_MESSAGE_OUTPUT=TAP prove --comments --timer -j2 -e '' $(UNIT:tests/unit/%.c=$(BUILD)/test/%)
 	for f in $(FUZZ:tests/fuzz/%.c=%); do $(BUILD)/test/$$f tests/fuzz/corpus/$${f#fuzz_}; done
 test-cli: programs man
-	KM_OUT=$(abspath $(BUILD)) prove --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
+	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) prove --comments --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
 test-long: programs ## run the long tests as well: all seeds, shards, kills
-	KM_OUT=$(abspath $(BUILD)) prove --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
+	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) prove --comments --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
 lint: man ## check layers, man pages, lengths
-	KM_OUT=$(abspath $(BUILD)) prove --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
+	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) prove --comments --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
 # Left out are the programs that the tests start: they run confined, where limits leave no room for a sanitizer's
 # memory, and the stand-in runtime is loaded below another's code.
 test-sanitized: programs ## run the unit tests and fuzz replays, but not the programs they start, under ASan and UBSan
