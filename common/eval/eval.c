@@ -284,6 +284,21 @@ set_wrong(json_t *evaluation)
 	buf_release(&reason);
 }
 
+/* So that two runs, or two devices, can be compared bit for bit when the outputs are long gone. */
+static void
+add_output_hashes(const struct tensor *outputs, int count, json_t *evaluation)
+{
+	json_t *list = json_array();
+
+	for (int i = 0; i < count; i++) {
+		char digits[HASH_ID_HEX];
+
+		hash_id(outputs[i].data, outputs[i].bytes, digits);
+		json_array_append_new(list, json_pack("{s:s, s:s}", "name", outputs[i].name, "xxh3_128", digits));
+	}
+	json_object_set_new(evaluation, "outputs", list);
+}
+
 static int
 judge_outputs(struct eval *e, const struct question *q, const struct run_result *run, const struct tensor *inputs,
 	json_t *evaluation, struct buf *err)
@@ -337,8 +352,10 @@ run_and_judge(struct eval *e, const struct question *q, const struct cuda_build 
 		buf_elide(&run.printed, PRINTED_BYTES);
 		json_object_set_new(*evaluation, "printed", rec_json_text(run.printed.data, run.printed.len));
 	}
-	if (!strcmp(run.status, "PASSED"))
+	if (!strcmp(run.status, "PASSED")) {
+		add_output_hashes(run.outputs, run.output_count, *evaluation);
 		status = judge_outputs(e, q, &run, inputs, *evaluation, err);
+	}
 	if (status == 0 && q->workload->role == TASK_PROFILE
 			&& !strcmp(rec_json_string(*evaluation, "status", ""), "PASSED"))
 		set_cost(*evaluation);

