@@ -376,6 +376,22 @@ io_write_fd(int fd, const void *bytes, size_t count)
 	return 0;
 }
 
+int
+io_read_fd(int fd, void *into, size_t count)
+{
+	for (size_t done = 0; done < count;) {
+		errno = 0;
+		ssize_t got = read(fd, (char *)into + done, count - done);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return -1;
+		done += (size_t)got;
+	}
+	return 0;
+}
+
 static void
 write_all(struct io_out *out, const char *bytes, size_t count)
 {

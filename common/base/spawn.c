@@ -211,9 +211,11 @@ spawn_run(const struct spawn *how, struct spawn_result *result, struct buf *err)
 	for (int i = 0; i < 8; i += 2)
 		if (pipe2(fd + i, O_CLOEXEC))
 			goto fail;
-	if (!how->input || !how->input_bytes) {
+	bool feeds = how->input && how->input_bytes && !how->input_fd;
+	if (!feeds) {
 		close(fd[0]);
-		if ((fd[0] = open("/dev/null", O_RDONLY | O_CLOEXEC)) < 0)
+		fd[0] = how->input_fd ? fcntl(how->input_fd, F_DUPFD_CLOEXEC, 3) : open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (fd[0] < 0)
 			goto fail;
 	}
 	pid_t pid = fork();
@@ -226,11 +228,11 @@ spawn_run(const struct spawn *how, struct spawn_result *result, struct buf *err)
 	close(fd[3]);
 	close(fd[5]);
 	close(fd[7]);
-	if (!how->input || !how->input_bytes) {
+	if (feeds) {
+		fcntl(fd[1], F_SETFL, O_NONBLOCK);
+	} else {
 		close(fd[1]);
 		fd[1] = -1;
-	} else {
-		fcntl(fd[1], F_SETFL, O_NONBLOCK);
 	}
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	size_t max = how->output_max ? how->output_max : DEFAULT_OUTPUT_MAX;

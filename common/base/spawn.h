@@ -13,6 +13,7 @@ struct spawn {
 	const char *directory;		/* NULL: the caller's */
 	const void *input;		/* bytes for standard input; NULL: /dev/null */
 	size_t input_bytes;
+	int input_fd;			/* or a descriptor, borrowed, that becomes standard input; 0: none */
 	struct buf *output, *errors;	/* captured; NULL: discarded. The same buf may serve both. */
 	size_t output_max;		/* bytes kept of each; the rest is read and dropped; 0: 1 MiB */
 	uint64_t wall_ms;		/* 0: no limit. Past it the whole process group is killed. */

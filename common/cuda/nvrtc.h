@@ -10,9 +10,14 @@ enum cuda_check {
 	CUDA_CHECK_ASK_NVCC,	/* NVRTC cannot say (host code it does not know, no libnvrtc): log has the reason */
 };
 
-/* Compiles source and prelude with NVRTC in a sandboxed process of its own. 0 with *answer and log set,
- * or -1 with a sentence: infrastructure. limits may be NULL. */
-int cuda_quick_check(const char *source, size_t source_bytes, const char *prelude,
+/* A warm NVRTC in a sandboxed process, started by the first check. Returned owned; safe from threads. */
+struct cuda_checker;
+struct cuda_checker *cuda_checker_new(void);
+void cuda_checker_free(struct cuda_checker *checker);
+
+/* Compiles source (ends with a NUL besides) and prelude with NVRTC, in a process forked for it. 0 with *answer and log
+ * set, or -1 with a sentence: infrastructure. limits may be NULL: 10 s, 4 GiB. */
+int cuda_quick_check(struct cuda_checker *checker, const char *source, size_t source_bytes, const char *prelude,
 	const struct cuda_limits *limits, enum cuda_check *answer, struct buf *log, struct buf *err);
 
 #endif

@@ -25,26 +25,9 @@ static const char utility[] =
 	"template <class T> constexpr T &&forward(typename remove_reference<T>::type &&t) { return static_cast<T &&>(t); }\n"
 	"}\n";
 
-static const char stdint[] =
-	"#pragma once\n"
-	"typedef signed char int8_t; typedef unsigned char uint8_t; typedef short int16_t; typedef unsigned short uint16_t;\n"
-	"typedef int int32_t; typedef unsigned int uint32_t; typedef long int64_t; typedef unsigned long uint64_t;\n"
-	"typedef long intptr_t; typedef unsigned long uintptr_t; typedef long intmax_t; typedef unsigned long uintmax_t;\n"
-	"#define INT8_MIN (-128)\n#define INT8_MAX 127\n#define UINT8_MAX 255\n"
-	"#define INT16_MIN (-32768)\n#define INT16_MAX 32767\n#define UINT16_MAX 65535\n"
-	"#define INT32_MIN (-2147483647 - 1)\n#define INT32_MAX 2147483647\n#define UINT32_MAX 4294967295U\n"
-	"#define INT64_MIN (-9223372036854775807L - 1)\n#define INT64_MAX 9223372036854775807L\n"
-	"#define UINT64_MAX 18446744073709551615UL\n#define SIZE_MAX 18446744073709551615UL\n";
-
-static const char limits[] =
-	"#pragma once\n"
-	"#define CHAR_BIT 8\n#define SCHAR_MIN (-128)\n#define SCHAR_MAX 127\n#define UCHAR_MAX 255\n"
-	"#define SHRT_MIN (-32768)\n#define SHRT_MAX 32767\n#define USHRT_MAX 65535\n"
-	"#define INT_MIN (-2147483647 - 1)\n#define INT_MAX 2147483647\n#define UINT_MAX 4294967295U\n"
-	"#define LONG_MIN (-9223372036854775807L - 1)\n#define LONG_MAX 9223372036854775807L\n"
-	"#define ULONG_MAX 18446744073709551615UL\n"
-	"#define LLONG_MIN (-9223372036854775807LL - 1)\n#define LLONG_MAX 9223372036854775807LL\n"
-	"#define ULLONG_MAX 18446744073709551615ULL\n";
+/* The toolkit's C++ library brings its own, and all others must agree with it. */
+static const char stdint[] = "#pragma once\n#include <cuda/std/cstdint>\n";
+static const char limits[] = "#pragma once\n#include <cuda/std/climits>\n";
 
 static const char floats[] =
 	"#pragma once\n"
@@ -88,3 +71,9 @@ const struct nvrtc_header nvrtc_headers[] = {
 	{ "string.h", nothing }, { "cstring", nothing }, { "stdbool.h", nothing },
 };
 const int nvrtc_header_count = sizeof nvrtc_headers / sizeof *nvrtc_headers;
+
+const char *const nvrtc_known[] = {
+	"cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h", "mma.h", "cooperative_groups.h", "cooperative_groups/reduce.h",
+	"cooperative_groups/scan.h", "cooperative_groups/memcpy_async.h", "cuda_pipeline.h", "cuda/barrier", "cuda/pipeline",
+};
+const int nvrtc_known_count = sizeof nvrtc_known / sizeof *nvrtc_known;

@@ -10,4 +10,8 @@ extern const int nvrtc_header_count;
 /* The one that is included first. */
 #define NVRTC_FIRST_HEADER "kernelmosaic_rtc.h"
 
+/* Headers of the toolkit that sources include for a kernel's sake: the server reads each set of them once. */
+extern const char *const nvrtc_known[];
+extern const int nvrtc_known_count;	/* at most 32 */
+
 #endif

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "cuda/nvrtc_headers.h"
 #include "cuda/nvrtc_source.h"
 
 enum { MAX_NAMES = 256, MAX_HEAD = 256 };
@@ -169,4 +170,31 @@ nvrtc_mixes_host_and_device(const char *source, size_t bytes, struct buf *name)
 	s.at = source;
 	s.second = true;
 	return read_file(&s);
+}
+
+static uint32_t
+known_header(const char *name, size_t length)
+{
+	for (int i = 0; i < nvrtc_known_count; i++)
+		if (strlen(nvrtc_known[i]) == length && !memcmp(nvrtc_known[i], name, length))
+			return (uint32_t)1 << i;
+	return 0;
+}
+
+uint32_t
+nvrtc_known_headers(const char *source)
+{
+	uint32_t found = 0;
+
+	for (const char *line = source; line; line = strchr(line, '\n')) {
+		line += strspn(line, "\n \t");
+		if (*line != '#')
+			continue;
+		const char *word = line + 1 + strspn(line + 1, " \t");
+		if (strncmp(word, "include", 7))
+			continue;
+		const char *name = word + 7 + strspn(word + 7, " \t<\"");
+		found |= known_header(name, strcspn(name, ">\"\n"));
+	}
+	return found;
 }

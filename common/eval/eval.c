@@ -35,6 +35,7 @@ const struct opt eval_option_table[] = {
 struct eval {
 	struct store *store;
 	char *builds;		/* folder of the build cache */
+	struct cuda_checker *checker;
 	uint64_t seed;
 	atomic_uint_fast64_t run, stored;
 };
@@ -58,6 +59,7 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	struct buf builds = BUF_INIT;
 	buf_addf(&builds, "%s/builds", eval_args.store);
 	e->store = store;
+	e->checker = cuda_checker_new();
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
 	*status = EX_OK;
@@ -69,6 +71,7 @@ eval_close(struct eval *e)
 {
 	if (!e)
 		return;
+	cuda_checker_free(e->checker);
 	store_close(e->store);
 	free(e->builds);
 	free(e);
@@ -575,7 +578,7 @@ eval_compile(struct eval *e, const struct task *t, const char *source, struct bu
 	int status = cuda_prelude(arguments, task_arguments(t, NULL, arguments), &prelude, err);
 
 	if (status == 0)
-		status = cuda_quick_check(source, strlen(source), buf_str(&prelude), NULL, &quick, log, err);
+		status = cuda_quick_check(e->checker, source, strlen(source), buf_str(&prelude), NULL, &quick, log, err);
 	buf_release(&prelude);
 	if (status)
 		return -1;

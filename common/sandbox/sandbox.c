@@ -560,7 +560,7 @@ launch(struct run *run, struct spawn_result *spawned, struct buf *errors, struct
 	run->stage.argv = argv;
 	int keep[] = { run->job_fd, -1 };
 	struct spawn how = {
-		.argv = argv, .input = job->stdin_bytes, .input_bytes = job->stdin_count,
+		.argv = argv, .input = job->stdin_bytes, .input_bytes = job->stdin_count, .input_fd = job->stdin_fd,
 		.output = job->output, .errors = errors, .output_max = (size_t)run->limits.output_max_bytes,
 		.wall_ms = run->limits.wall_ms + GRACE_MS, .keep_fds = keep,
 		.prepare = namespaces ? stage_prepare : stage_drop, .context = &run->stage,

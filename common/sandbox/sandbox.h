@@ -79,6 +79,7 @@ struct sandbox_job {
 	const char *output_folder;	/* an existing host folder; needed where an output has no content buf */
 	const void *stdin_bytes;	/* NULL: end of file at once */
 	size_t stdin_count;
+	int stdin_fd;			/* or a descriptor, borrowed: a socket to a program that serves; 0: none */
 	bool work_in_out;		/* working directory /out instead of /tmp */
 	bool aslr_off;			/* no address randomisation: the recorder's addresses must repeat */
 	struct sandbox_limits limits;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "base/io.h"
 #include "base/num.h"
 #include "sandbox/collect.h"
 #include "sandbox/landlock.h"
@@ -55,20 +56,6 @@ now_ns(void)
 
 /* ---- the job */
 
-static int
-read_all(int fd, void *into, size_t count)
-{
-	for (size_t done = 0; done < count;) {
-		ssize_t got = read(fd, (char *)into + done, count - done);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return -1;
-		done += (size_t)got;
-	}
-	return 0;
-}
-
 static char **
 take_strings(char **next, const char *end, uint32_t count)
 {
@@ -89,14 +76,14 @@ read_job(struct job *job)
 {
 	struct shim_job *head = &job->head;
 
-	if (lseek(job->fd, 0, SEEK_SET) || read_all(job->fd, head, sizeof *head) || head->magic != SHIM_JOB_MAGIC ||
+	if (lseek(job->fd, 0, SEEK_SET) || io_read_fd(job->fd, head, sizeof *head) || head->magic != SHIM_JOB_MAGIC ||
 	    head->filter_count > BPF_MAXINSNS || head->output_count > SHIM_MAX_OUTPUTS ||
 	    head->string_bytes > SHIM_MAX_JOB_BYTES || !head->argv_count)
 		exit(SHIM_BAD_JOB);
 	job->filter = xcalloc(head->filter_count + 1, sizeof *job->filter);
 	char *next = xmalloc(head->string_bytes + 1), *end = next + head->string_bytes;
-	if (read_all(job->fd, job->filter, head->filter_count * sizeof *job->filter) ||
-	    read_all(job->fd, next, head->string_bytes))
+	if (io_read_fd(job->fd, job->filter, head->filter_count * sizeof *job->filter) ||
+	    io_read_fd(job->fd, next, head->string_bytes))
 		exit(SHIM_BAD_JOB);
 	job->argv = take_strings(&next, end, head->argv_count);
 	job->environment = take_strings(&next, end, head->environment_count);
@@ -255,7 +242,7 @@ start(const struct job *job, struct failure *failure)
 		_exit(127);
 	}
 	close(pipe_fd[1]);
-	if (read_all(pipe_fd[0], failure, sizeof *failure))
+	if (io_read_fd(pipe_fd[0], failure, sizeof *failure))
 		*failure = (struct failure){ 0 };
 	close(pipe_fd[0]);
 	if (!failure->error)
