@@ -26,6 +26,7 @@ enum {
 	SERVER_WALL_MS = 86400000
 };
 #define DEFAULT_MEMORY (4ull << 30)
+#define HEADERS_BYTES (2ull << 30)	/* of precompiled headers: up to 140 MiB a set */
 
 static const char *const certain[] = {
 	"expected a", "unrecognized token", "missing closing quote", "too few arguments in function call",
@@ -112,7 +113,8 @@ run_server(void *context)
 	const char *argv[] = { "/kernelmosaic/km-nvrtc", toolkit ? toolkit : KM_CUDA, NULL };
 	const char *binds[] = { strncmp(argv[1], "/usr/", 5) ? argv[1] : NULL, NULL };
 	struct sandbox_job job = { .argv = argv, .binds = binds, .stdin_fd = c->server_end, .limits = {
-		.wall_ms = SERVER_WALL_MS, .cpu_s = SERVER_WALL_MS / 1000, .address_space_bytes = SANDBOX_UNLIMITED } };
+		.wall_ms = SERVER_WALL_MS, .cpu_s = SERVER_WALL_MS / 1000, .address_space_bytes = SANDBOX_UNLIMITED,
+		.tmp_bytes = HEADERS_BYTES } };
 
 	if (sandbox_run(&job, &c->ended, &c->failure))
 		c->ended.cause = SANDBOX_LAUNCH_FAILED;

@@ -80,17 +80,20 @@ load(const char *toolkit)
 	snprintf(cccl_option, sizeof cccl_option, "--include-path=%s/include/cccl", toolkit);
 }
 
-/* The program's log, appended. */
+/* The program's log, appended, but for the remark on where the headers come from. */
 static void
 take_log(nvrtcProgram program, struct buf *log)
 {
+	static const char remark[] = "\"solution.cu\": using precompiled header file ";
 	size_t size;
 
 	if (nvrtc.log_size(program, &size) != NVRTC_SUCCESS || size < 2)
 		return;
 	char *text = xcalloc(1, size + 1);
-	if (nvrtc.log(program, text) == NVRTC_SUCCESS)
-		buf_adds(log, text);
+	if (nvrtc.log(program, text) == NVRTC_SUCCESS) {
+		bool remarks = !strncmp(text, remark, sizeof remark - 1);
+		buf_adds(log, text + (remarks ? strcspn(text, "\n") : 0));
+	}
 	free(text);
 }
 
@@ -134,10 +137,15 @@ add_prefix(uint32_t headers, struct buf *text)
 	buf_adds(text, "#pragma nv_hdrstop\n");
 }
 
-static void
-add_option(const char *what, int set, char option[64])
+/* Returned owned. */
+static char *
+set_option(const char *what, int set)
 {
-	snprintf(option, 64, "--%s-pch=/tmp/headers-%d", what, set);
+	const char *folder = getenv("TMPDIR");
+	struct buf option = BUF_INIT;
+
+	buf_addf(&option, "--%s-pch=%s/headers-%d", what, folder ? folder : "/tmp", set);
+	return buf_detach(&option);
 }
 
 /* The set's number, or -1 when it is not precompiled. */
@@ -145,7 +153,6 @@ static int
 precompile(uint32_t headers)
 {
 	struct buf text = BUF_INIT, log = BUF_INIT;
-	char option[64];
 	int set;
 
 	for (set = 0; set < set_count; set++)
@@ -154,10 +161,11 @@ precompile(uint32_t headers)
 	if (set == MAX_SETS)
 		return -1;
 	add_prefix(headers, &text);
-	add_option("create", set, option);
+	char *option = set_option("create", set);
 	sets[set].headers = headers;
 	sets[set].precompiled = compile(buf_str(&text), "", option, &log) == NVRTC_SUCCESS;
 	set_count++;
+	free(option);
 	buf_release(&text);
 	buf_release(&log);
 	return sets[set].precompiled ? set : -1;
@@ -195,13 +203,12 @@ static _Noreturn void
 check(const struct nvrtc_request *request, const char *source, const char *prelude, uint32_t headers, int set, int stream)
 {
 	struct buf text = BUF_INIT, log = BUF_INIT;
-	char option[64];
+	char *option = set < 0 ? NULL : set_option("use", set);
 
 	limit(request);
 	add_prefix(headers, &text);
 	buf_addf(&text, "#include \"prelude.h\"\n#line 1 \"solution.cu\"\n%s", source);
-	add_option("use", set, option);
-	nvrtcResult result = compile(buf_str(&text), prelude, set < 0 ? NULL : option, &log);
+	nvrtcResult result = compile(buf_str(&text), prelude, option, &log);
 	if (result == NVRTC_SUCCESS || result == NVRTC_ERROR_COMPILATION)
 		answer(stream, result == NVRTC_SUCCESS ? NVRTC_COMPILES : NVRTC_HAS_ERRORS, 0, &log);
 	else

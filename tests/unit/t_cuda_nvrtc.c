@@ -31,6 +31,7 @@ expect(const char *source, size_t bytes, enum cuda_check wanted, const char *wor
 	if (answer != wanted || !strstr(buf_str(&log), words))
 		fail_msg("wanted %d '%s', got %d '%s'", wanted, words, answer, buf_str(&log));
 	assert_true(log.len <= CUDA_LOG_BYTES + 100);
+	assert_null(strstr(buf_str(&log), "precompiled"));
 	buf_release(&prelude);
 	buf_release(&log);
 	buf_release(&err);
