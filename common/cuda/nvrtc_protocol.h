@@ -1,8 +1,4 @@
-/* What the quick check and its server, km-nvrtc, say to each other.
- *
- * The server's standard input is a socket of packets. Each packet carries one byte and one descriptor: a stream on
- * which the request comes and the answer goes back. So requests may overlap, and a stream that ends without an answer
- * means that the server is gone. */
+/* What the quick check and its server, km-nvrtc, say to each other on a stream of sandbox/server.h. */
 #ifndef CUDA_NVRTC_PROTOCOL_H
 #define CUDA_NVRTC_PROTOCOL_H
 
