@@ -139,6 +139,14 @@ $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
 
+# The generator's kernels, for the PTX machine.
+$(BUILD)/test/generate.ptx: common/tensor/generate.cu common/tensor/generate_core.h
+	@mkdir -p $(@D)
+	@echo '  NVCC $<'
+	$(Q)$(CUDA)/bin/nvcc -std=c++17 -Icommon -arch=compute_90 -ptx -o $@.tmp $<
+	$(Q)mv $@.tmp $@
+$(BUILD)/test/t_ptx_generate: | $(BUILD)/test/generate.ptx
+
 define fuzz_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
 	@mkdir -p $$(@D)

@@ -1,21 +1,29 @@
 /*
  * Input generation: come in a key and a domain, goes out a filled tensor.
- * The hard idea is that every element is a function of (key, element number) alone, or of its row where
- * the distribution says so, made of integers and single IEEE operations, so that a GPU can repeat it.
+ * The hard idea is that every element is a function of (key, domain, shape, element number) alone, made of
+ * integers and single IEEE operations, so that a GPU can repeat it (generate_core.h, generate.cu).
  *
- * Written W0..W3 for the words of Philox block `draw` of element i, U for the fraction of 53 bits
- * ((W1 << 32 | W0) >> 11) * 2^-53, n for the last axis, r = i / n the row and j = i mod n:
+ * Written W0..W3 for the words of Philox block `draw` of element i, F for the 64-bit fraction W1 << 32 | W0,
+ * U for (F >> 11) * 2^-53, n for the last axis, r = i / n the row and j = i mod n:
  *	normal       s = sum of the sixteen 16-bit halves of draws 0 and 1; z = (2 s - 1048560) * C with
  *	             C = sqrt(3/4) / 2^17, and mean + scale * z. (Irwin-Hall: excess kurtosis -0.075.)
  *	uniform      low + (high - low) * U
- *	integers     low + ((W1 << 32 | W0) * (high - low) >> 64)
+ *	integers     low + (F * (high - low) >> 64)
  *	permutation  eight Feistel rounds on j over the smallest 2^(2h) >= n, walked until below n. Round q
- *	             takes the low h bits of W0 of the block of element r, draw (right half << 8) + q.
- *	sorted       floats: low + (high - low) * ((j + U) / n); integers: low + floor((high - low) *
- *	             (j 2^32 + W0) / (n 2^32))
+ *	             takes the low h bits of W0 of the block of element r, draw (right half << 8) + 8 + q.
+ *	sorted       low + (high - low) * ((j + U) / n), down to a whole number for integers
  *	probability  weight (W0 | 1), over the exact integer sum of the row's weights
  *	bernoulli    U < p
- * A workload regime (adversarial inputs) is one more step between the value and store().
+ *
+ * That is the plain case. A tensor of 32 elements or more is cut into segments of a prime length, another one
+ * in each 8,192 elements, and each segment has a regime: plain; small (z times 2^-1 to 2^-8, F shifted right: near
+ * the low end); large (heavy tails or a power of two; near the high end); zeros; one value; a short pattern
+ * repeated; rising; falling. In every second segment one of 128 elements is an outlier: 8 to 32 times as far
+ * out, or an end of the range. The tensor as a whole has a mix of regimes, and a power of two if its mean is 0.
+ * Rows of permutation, sorted and probability have regimes of their own: an untouched or reversed beginning, a
+ * rotation; bends and plateaus; few weights that count, or all alike. Every value is one that the domain allows.
+ * So constants, expectations, samples of the data, and paths for data that look simple at their start are wrong
+ * somewhere. An input of one distribution throughout would let all of them pass.
  */
 #include "tensor/generate.h"
 
@@ -23,6 +31,15 @@
 #include <string.h>
 
 #include "hash/sha256.h"
+
+#define SAME_NUMBER(ours, theirs) _Static_assert((int)(ours) == (int)(theirs), #ours)
+SAME_NUMBER(CORE_CONSTANT, GENERATE_CONSTANT);
+SAME_NUMBER(CORE_SORTED, GENERATE_SORTED);
+SAME_NUMBER(CORE_BOOL, DTYPE_BOOL);
+SAME_NUMBER(CORE_BFLOAT16, DTYPE_BFLOAT16);
+
+/* Structure in less than this says nothing about a kernel, and takes away the only values. */
+enum { SMALLEST_MIXED = 32 };
 
 static const char *const names[GENERATE_COUNT] = {
 	[GENERATE_NORMAL] = "normal",
@@ -77,8 +94,14 @@ check_integer_range(const struct generate_domain *domain, enum dtype dtype, stru
 	if (domain->low_integer >= domain->high_integer)
 		return buf_err(err, "The range %lld..%lld of a domain is empty.", (long long)domain->low_integer,
 			(long long)domain->high_integer);
-	if (dtype_is_float(dtype))
+	if (dtype_is_float(dtype)) {
+		/* Whole numbers that a double holds. */
+		low = -((int64_t)1 << 53);
+		if (domain->low_integer < low || domain->high_integer > -low)
+			return buf_err(err, "The range %lld..%lld of a domain is beyond 2^53.",
+				(long long)domain->low_integer, (long long)domain->high_integer);
 		return 0;
+	}
 	dtype_integer_range(dtype, &low, &high);
 	if (domain->low_integer < low || domain->high_integer - 1 > high)
 		return buf_err(err, "The range %lld..%lld of a domain does not fit %s.",
@@ -140,42 +163,15 @@ generate_check(const struct generate_domain *domain, enum dtype dtype, int rank,
 	return buf_err(err, "Distribution %d is not known.", (int)domain->distribution);
 }
 
-/* ---- the generator */
-
-/* Written out, since all of an input's cost is here. */
-#define PHILOX_ROUND do { \
-		uint64_t product0 = (uint64_t)0xD2511F53u * c0, product1 = (uint64_t)0xCD9E8D57u * c2; \
-		c0 = (uint32_t)(product1 >> 32) ^ c1 ^ k0; \
-		c1 = (uint32_t)product1; \
-		c2 = (uint32_t)(product0 >> 32) ^ c3 ^ k1; \
-		c3 = (uint32_t)product0; \
-		k0 += 0x9E3779B9u; \
-		k1 += 0xBB67AE85u; \
-	} while (0)
-
-static inline void
-philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
-{
-	uint32_t c0 = counter[0], c1 = counter[1], c2 = counter[2], c3 = counter[3];
-	uint32_t k0 = key[0], k1 = key[1];
-
-	PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND;
-	PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND; PHILOX_ROUND;
-	out[0] = c0;
-	out[1] = c1;
-	out[2] = c2;
-	out[3] = c3;
-}
+/* ---- the job */
 
 void
 generate_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
 {
-	philox(counter, key, out);
-}
+	struct core_words words = core_philox(counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
 
-struct stream {
-	uint32_t key[2], tail[2];	/* words 0-1 and 2-3 of the 32-byte key */
-};
+	memcpy(out, words.w, sizeof words.w);
+}
 
 static uint32_t
 little_endian(const unsigned char *bytes)
@@ -183,166 +179,97 @@ little_endian(const unsigned char *bytes)
 	return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-static inline void
-block(const struct stream *s, uint64_t element, uint32_t draw, uint32_t out[4])
+/* What the tensor as a whole is like: without this a mean over very many elements could be told beforehand. */
+static void
+choose_regimes(const struct generate_domain *domain, struct generate_job *job)
 {
-	uint32_t counter[4] = { (uint32_t)element, (uint32_t)(element >> 32), s->tail[0] ^ draw, s->tail[1] };
+	enum { P = REGIME_PLAIN, S = REGIME_SMALL, L = REGIME_LARGE, Z = REGIME_ZERO, E = REGIME_SAME,
+		R = REGIME_REPEAT, U = REGIME_RISING, D = REGIME_FALLING };
+	static const uint8_t mixes[][CORE_REGIMES] = {
+		{ P, P, P, P, P, P, S, S, L, L, Z, E, R, R, U, D },
+		{ P, P, P, P, S, S, S, S, S, L, Z, E, R, R, U, D },
+		{ P, P, P, P, S, L, L, L, L, L, Z, E, R, R, U, D },
+		{ P, P, P, S, S, L, L, Z, Z, E, E, R, R, R, U, D },
+	};
+	static const int powers[] = { -1, 0, 0, 1 };
+	struct core_words words = core_block(job, ~(uint64_t)0, DRAW_SUPERBLOCK);
+	bool half = job->dtype == CORE_FLOAT16 || job->dtype == CORE_BFLOAT16;
 
-	philox(counter, s->key, out);
-}
-
-static uint64_t
-word64(const struct stream *s, uint64_t element)
-{
-	uint32_t words[4];
-
-	block(s, element, 0, words);
-	return (uint64_t)words[1] << 32 | words[0];
-}
-
-static double
-fraction(const struct stream *s, uint64_t element)
-{
-	return (double)(word64(s, element) >> 11) * 0x1p-53;
-}
-
-static double
-normal(const struct stream *s, uint64_t element)
-{
-	static const double unit = 0.86602540378443864676 * 0x1p-17;
-	uint32_t words[4];
-	int64_t sum = 0;
-
-	for (uint32_t draw = 0; draw < 2; draw++) {
-		block(s, element, draw, words);
-		for (int w = 0; w < 4; w++)
-			sum += (words[w] & 0xffff) + (words[w] >> 16);
+	if (domain->plain || job->count < SMALLEST_MIXED)
+		return;
+	memcpy(job->regime, mixes[words.w[0] % 4], CORE_REGIMES);
+	job->lengths = 1;
+	while (job->lengths < CORE_LENGTHS && core_length(job->lengths) <= job->count / 8)
+		job->lengths++;
+	/* Who states a mean means it: values stay about as near to it as he expects. */
+	if (domain->mean == 0) {
+		job->grow = half ? 3 : 5;
+		job->scale *= core_power(powers[words.w[1] % 4]);
 	}
-	return (double)(2 * sum - 16 * 65535) * unit;
 }
 
-static int64_t
-permuted(const struct stream *s, uint64_t row, uint64_t value, uint64_t extent)
+int
+generate_job(const unsigned char key[GENERATE_KEY_BYTES], const struct generate_domain *domain, enum dtype dtype,
+	int rank, const int64_t *shape, struct generate_job *job, struct buf *err)
 {
-	uint32_t words[4];
-	int half_bits = 1;
-	uint64_t mask, left, right, next;
-
-	while (half_bits < 31 && (uint64_t)1 << (2 * half_bits) < extent)
-		half_bits++;
-	mask = ((uint64_t)1 << half_bits) - 1;
-	do {
-		left = value >> half_bits;
-		right = value & mask;
-		for (uint32_t round = 0; round < 8; round++) {
-			block(s, row, (uint32_t)(right << 8) + round, words);
-			next = left ^ (words[0] & mask);
-			left = right;
-			right = next;
-		}
-		value = left << half_bits | right;
-	} while (value >= extent);
-	return (int64_t)value;
+	if (generate_check(domain, dtype, rank, shape, err))
+		return -1;
+	*job = (struct generate_job){
+		.key = { little_endian(key), little_endian(key + 4) },
+		.tail = { little_endian(key + 8), little_endian(key + 12) },
+		.distribution = (int32_t)domain->distribution, .dtype = (int32_t)dtype,
+		.middle = domain->mean, .scale = domain->scale,
+		.low = domain->low, .width = domain->high - domain->low,
+		.p = domain->p, .value = domain->value,
+		.low_integer = domain->low_integer,
+		.span = (uint64_t)domain->high_integer - (uint64_t)domain->low_integer,
+		.extent = 1, .count = 1,
+	};
+	job->zero = domain->low <= 0 && domain->high > 0 ? 0 : domain->low;
+	job->zero_integer = domain->low_integer <= 0 && domain->high_integer > 0 ? 0 : domain->low_integer;
+	for (int d = 0; d < rank; d++)
+		job->count *= (uint64_t)shape[d];
+	if (rank > 0 && shape[rank - 1] > 0)
+		job->extent = (uint64_t)shape[rank - 1];
+	choose_regimes(domain, job);
+	return 0;
 }
 
 /* ---- filling */
 
-struct filler {
-	const struct generate_domain *domain;
-	const struct stream *stream;
-	struct tensor *t;
-	uint64_t extent;	/* of the last axis */
-};
-
-static void
-fill_probability_row(const struct filler *f, uint64_t first)
+static uint64_t
+row_total(const struct generate_job *job, uint64_t first)
 {
-	uint32_t words[4];
 	uint64_t total = 0;
 
-	for (uint64_t j = 0; j < f->extent; j++) {
-		block(f->stream, first + j, 0, words);
-		total += words[0] | 1;
-	}
-	for (uint64_t j = 0; j < f->extent; j++) {
-		block(f->stream, first + j, 0, words);
-		tensor_set(f->t, (int64_t)(first + j), (double)(words[0] | 1) / (double)total);
-	}
+	for (uint64_t j = 0; j < job->extent; j++)
+		total += core_weight(job, first + j);
+	return total;
 }
 
-static int64_t
-sorted_integer(const struct filler *f, uint64_t i)
+void
+generate_element(const struct generate_job *job, uint64_t i, void *element)
 {
-	uint64_t span = (uint64_t)f->domain->high_integer - (uint64_t)f->domain->low_integer;
-	uint64_t j = i % f->extent, offset;
-	uint32_t words[4];
+	uint64_t total = job->distribution == CORE_PROBABILITY ? row_total(job, i - i % job->extent) : 0;
 
-	block(f->stream, i, 0, words);
-	/* floor(span * place / (extent 2^32)) with place = j 2^32 + W0, in two steps that fit 128 bits */
-	offset = (uint64_t)((((unsigned __int128)span * j)
-		+ ((unsigned __int128)span * words[0] >> 32)) / f->extent);
-	return (int64_t)((uint64_t)f->domain->low_integer + offset);
-}
-
-static void
-fill_element(const struct filler *f, uint64_t i)
-{
-	const struct generate_domain *d = f->domain;
-	uint64_t span = (uint64_t)d->high_integer - (uint64_t)d->low_integer;
-	struct tensor *t = f->t;
-	int64_t element = (int64_t)i;
-
-	switch (d->distribution) {
-	case GENERATE_NORMAL:
-		tensor_set(t, element, d->mean + d->scale * normal(f->stream, i));
-		break;
-	case GENERATE_UNIFORM:
-		tensor_set(t, element, d->low + (d->high - d->low) * fraction(f->stream, i));
-		break;
-	case GENERATE_INTEGERS:
-		tensor_set_integer(t, element, (int64_t)((uint64_t)d->low_integer
-			+ (uint64_t)((unsigned __int128)word64(f->stream, i) * span >> 64)));
-		break;
-	case GENERATE_PERMUTATION:
-		tensor_set_integer(t, element, permuted(f->stream, i / f->extent, i % f->extent, f->extent));
-		break;
-	case GENERATE_SORTED:
-		if (dtype_is_float(t->dtype))
-			tensor_set(t, element, d->low + (d->high - d->low)
-				* (((double)(i % f->extent) + fraction(f->stream, i)) / (double)f->extent));
-		else
-			tensor_set_integer(t, element, sorted_integer(f, i));
-		break;
-	case GENERATE_BERNOULLI:
-		tensor_set(t, element, fraction(f->stream, i) < d->p);
-		break;
-	case GENERATE_CONSTANT:
-		tensor_set(t, element, d->value);
-		break;
-	case GENERATE_PROBABILITY:
-		if (i % f->extent == 0)
-			fill_probability_row(f, i);
-		break;
-	case GENERATE_COUNT:
-		break;
-	}
+	generate_core_element(job, i, total, element);
 }
 
 int
 generate_tensor(const unsigned char key[GENERATE_KEY_BYTES], const struct generate_domain *domain,
 	struct tensor *t, struct buf *err)
 {
-	struct stream stream = {
-		{ little_endian(key), little_endian(key + 4) },
-		{ little_endian(key + 8), little_endian(key + 12) },
-	};
-	struct filler filler = { domain, &stream, t, t->rank > 0 ? (uint64_t)t->shape[t->rank - 1] : 1 };
-	int64_t count = tensor_elements(t);
+	struct generate_job job;
+	size_t size = dtype_bytes(t->dtype);
+	uint64_t total = 0;
 
-	if (generate_check(domain, t->dtype, t->rank, t->shape, err))
+	if (generate_job(key, domain, t->dtype, t->rank, t->shape, &job, err))
 		return -1;
-	for (int64_t i = 0; i < count; i++)
-		fill_element(&filler, (uint64_t)i);
+	for (uint64_t i = 0; i < (uint64_t)tensor_elements(t); i++) {
+		if (job.distribution == CORE_PROBABILITY && i % job.extent == 0)
+			total = row_total(&job, i);
+		generate_core_element(&job, i, total, (char *)t->data + i * size);
+	}
 	return 0;
 }
 

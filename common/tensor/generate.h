@@ -2,9 +2,9 @@
  *
  * Generator: Philox 4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3",
  * SC 2011). Philox key = key bytes 0-7, counter = {element low 32, element high 32, key bytes 8-11 XOR
- * draw, key bytes 12-15}, all words little-endian; bytes 16-31 are not used. Values are made by integer
- * arithmetic and single IEEE double operations (no libm, no fused multiply-add), then rounded to the
- * dtype as dtype_store does: a GPU can make them bit for bit. docs of each distribution: generate.c. */
+ * draw, key bytes 12-15}, all words little-endian; bytes 16-31 are not used. What a single element is made
+ * of stands in generate_core.h, which a GPU compiles too (generate.cu); the distributions and regimes are
+ * told in generate.c. */
 #ifndef TENSOR_GENERATE_H
 #define TENSOR_GENERATE_H
 
@@ -12,16 +12,17 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "tensor/generate_core.h"
 #include "tensor/tensor.h"
 
 #define GENERATE_KEY_BYTES 32
 
 enum generate_distribution {
-	GENERATE_NORMAL,	/* mean, scale: a sum of 16 uniforms, so |z| < 6.93 */
+	GENERATE_NORMAL,	/* mean, scale: mean + scale * z, |z| < 6.93 where plain */
 	GENERATE_UNIFORM,	/* low <= value < high before rounding to the dtype */
 	GENERATE_INTEGERS,	/* low_integer <= value < high_integer */
 	GENERATE_PERMUTATION,	/* 0..n-1 along the last axis, n its extent */
-	GENERATE_SORTED,	/* ascending along the last axis, one value in each n-th of low..high */
+	GENERATE_SORTED,	/* ascending along the last axis; where plain, one value in each n-th of low..high */
 	GENERATE_PROBABILITY,	/* rows along the last axis are positive and sum to 1 (before rounding) */
 	GENERATE_BERNOULLI,	/* 1 with probability p, else 0 */
 	GENERATE_CONSTANT,	/* value */
@@ -36,6 +37,7 @@ struct generate_domain {
 	int64_t low_integer, high_integer;	/* integers, sorted (integer dtypes); low < high */
 	double p;				/* bernoulli; 0..1 */
 	double value;				/* constant */
+	bool plain;				/* no regimes: to look at a distribution, never for a verdict */
 };
 
 /* "normal", ... ; -1 for an unknown name. */
@@ -45,6 +47,12 @@ void generate_default(enum dtype dtype, struct generate_domain *domain);
 /* Does the domain suit the dtype and shape? 0, or -1 with a sentence. generate_tensor checks too. */
 int generate_check(const struct generate_domain *domain, enum dtype dtype, int rank, const int64_t *shape,
 	struct buf *err);
+
+/* What a kernel needs to make elements of such a tensor: generate.cu takes it by value. 0, or -1. */
+int generate_job(const unsigned char key[GENERATE_KEY_BYTES], const struct generate_domain *domain, enum dtype dtype,
+	int rank, const int64_t *shape, struct generate_job *job, struct buf *err);
+/* One element by row-major number, into memory aligned to the dtype. */
+void generate_element(const struct generate_job *job, uint64_t i, void *element);
 
 /* Fills t (its dtype and shape are given). 0, or -1 with a sentence. */
 int generate_tensor(const unsigned char key[GENERATE_KEY_BYTES], const struct generate_domain *domain,

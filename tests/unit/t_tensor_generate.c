@@ -53,7 +53,7 @@ normal(void **state)
 
 	(void)state;
 	fill(&t, DTYPE_FLOAT64, 1, shape, (struct generate_domain){ .distribution = GENERATE_NORMAL, .mean = 3,
-		.scale = 2 });
+		.scale = 2, .plain = true });
 	for (int64_t i = 0; i < shape[0]; i++) {
 		double z = (tensor_get(&t, i) - 3) / 2;
 
@@ -79,7 +79,7 @@ ranges(void **state)
 
 	(void)state;
 	fill(&t, DTYPE_FLOAT32, 1, shape, (struct generate_domain){ .distribution = GENERATE_UNIFORM, .low = -1,
-		.high = 3 });
+		.high = 3, .plain = true });
 	for (int64_t i = 0; i < shape[0]; i++) {
 		double x = tensor_get(&t, i);
 
@@ -91,7 +91,7 @@ ranges(void **state)
 	tensor_release(&t);
 	fill(&t, DTYPE_INT32, 1, shape, (struct generate_domain){ .distribution = GENERATE_INTEGERS,
 		.low_integer = -3,
-		.high_integer = 4 });
+		.high_integer = 4, .plain = true });
 	for (int64_t i = 0; i < shape[0]; i++) {
 		int64_t x = tensor_get_integer(&t, i);
 
@@ -101,13 +101,13 @@ ranges(void **state)
 	for (int i = 0; i < 7; i++)
 		assert_true(abs(counts[i] - 100000 / 7) < 600);
 	tensor_release(&t);
-	fill(&t, DTYPE_BOOL, 1, shape, (struct generate_domain){ .distribution = GENERATE_BERNOULLI, .p = 0.3 });
+	fill(&t, DTYPE_BOOL, 1, shape, (struct generate_domain){ .distribution = GENERATE_BERNOULLI, .p = 0.3, .plain = true });
 	for (int64_t i = 0; i < shape[0]; i++)
 		ones += (int)tensor_get_integer(&t, i);
 	assert_true(abs(ones - 30000) < 600);
 	tensor_release(&t);
 	fill(&t, DTYPE_INT64, 1, shape, (struct generate_domain){ .distribution = GENERATE_INTEGERS,
-		.low_integer = INT64_MIN, .high_integer = INT64_MAX });
+		.low_integer = INT64_MIN, .high_integer = INT64_MAX, .plain = true });
 	int negative = 0;
 	for (int64_t i = 0; i < shape[0]; i++)
 		negative += tensor_get_integer(&t, i) < 0;
@@ -184,7 +184,7 @@ permutations_mix(void **state)
 	struct tensor t;
 
 	(void)state;
-	fill(&t, DTYPE_INT32, 2, shape, (struct generate_domain){ .distribution = GENERATE_PERMUTATION });
+	fill(&t, DTYPE_INT32, 2, shape, (struct generate_domain){ .distribution = GENERATE_PERMUTATION, .plain = true });
 	for (int64_t r = 0; r < shape[0]; r++)
 		counts[tensor_get_integer(&t, 3 * r) * 9 + tensor_get_integer(&t, 3 * r + 1) * 3
 			+ tensor_get_integer(&t, 3 * r + 2)]++;
@@ -203,9 +203,16 @@ elements_stand_alone(void **state)
 	struct tensor t, u;
 
 	(void)state;
+	/* made alone, last to first, as in the whole */
+	struct generate_job job;
+	float element;
 	fill(&t, DTYPE_FLOAT32, 1, shape, domain);
 	fill(&u, DTYPE_FLOAT32, 1, longer, domain);
-	assert_memory_equal(t.data, u.data, t.bytes);
+	assert_int_equal(generate_job(key, &domain, DTYPE_FLOAT32, 1, longer, &job, NULL), 0);
+	for (uint64_t i = 1000; i-- > 0;) {
+		generate_element(&job, i, &element);
+		assert_memory_equal(&element, (float *)u.data + i, sizeof element);
+	}
 	/* each of the first 16 key bytes counts */
 	for (int i = 0; i < 16; i++) {
 		memcpy(other_key, key, sizeof key);
@@ -217,12 +224,174 @@ elements_stand_alone(void **state)
 	tensor_release(&u);
 }
 
-/* The bytes of one tensor of each distribution; a second program, written from generate.c's comment, gave
- * the same digest. */
+/* ---- regimes: each of these would let a class of cheats pass if it did not occur */
+
+static struct generate_domain
+domain_of(enum generate_distribution distribution)
+{
+	return (struct generate_domain){ .distribution = distribution, .scale = 1, .low = -2, .high = 3,
+		.low_integer = -200, .high_integer = 300, .p = 0.5 };
+}
+
+static double
+mean_of(const struct tensor *t)
+{
+	double sum = 0;
+
+	for (int64_t i = 0; i < tensor_elements(t); i++)
+		sum += tensor_get(t, i);
+	return sum / (double)tensor_elements(t);
+}
+
+static void
+stretches_of_every_kind_in_one_tensor(void **state)
+{
+	static const int64_t shape[] = { 60000 };
+	static const enum generate_distribution distributions[] = { GENERATE_NORMAL, GENERATE_UNIFORM, GENERATE_INTEGERS };
+
+	(void)state;
+	for (size_t d = 0; d < 3; d++) {
+		int64_t zeros = 0, same = 0, rising = 0, falling = 0, repeated = 0, run_zeros = 0, run_same = 0,
+			run_rising = 0, run_falling = 0, run_repeated[9] = { 0 };
+		struct tensor t;
+
+		fill(&t, d == 2 ? DTYPE_INT32 : DTYPE_FLOAT32, 1, shape, domain_of(distributions[d]));
+		for (int64_t i = 8; i < shape[0]; i++) {
+			double x = tensor_get(&t, i), before = tensor_get(&t, i - 1);
+
+			run_zeros = x == 0 ? run_zeros + 1 : 0;
+			run_same = x == before && x != 0 ? run_same + 1 : 0;
+			run_rising = x >= before && x != tensor_get(&t, i - 2) ? run_rising + 1 : 0;
+			run_falling = x <= before && x != tensor_get(&t, i - 2) ? run_falling + 1 : 0;
+			for (int period = 2; period <= 8; period++) {
+				run_repeated[period] = x != before && x == tensor_get(&t, i - period) ? run_repeated[period] + 1 : 0;
+				repeated += run_repeated[period] == 20;
+			}
+			zeros += run_zeros == 20;
+			same += run_same == 20;
+			rising += run_rising == 20;
+			falling += run_falling == 20;
+		}
+		if (!zeros || !same || !rising || !falling || !repeated)
+			fail_msg("%zu: %d zeros, %d same, %d rising, %d falling, %d repeated", d, (int)zeros, (int)same,
+				(int)rising, (int)falling, (int)repeated);
+		tensor_release(&t);
+	}
+}
+
+static void
+normal_values_are_tailed_and_scaled_about_the_stated_mean(void **state)
+{
+	static const int64_t shape[] = { 100000 };
+	int64_t beyond8 = 0, tiny = 0, beyond = 0;
+	struct generate_domain far = domain_of(GENERATE_NORMAL);
+	struct tensor t;
+
+	(void)state;
+	fill(&t, DTYPE_FLOAT32, 1, shape, domain_of(GENERATE_NORMAL));
+	for (int64_t i = 0; i < shape[0]; i++) {
+		double size = fabs(tensor_get(&t, i));
+
+		beyond8 += size > 14;
+		tiny += size != 0 && size < 0x1p-9;
+		beyond += !(size < 14 * 32);
+	}
+	assert_true(beyond8 > 200 && beyond8 < 10000 && tiny > 1000 && beyond == 0);
+	tensor_release(&t);
+	far.mean = 50;
+	fill(&t, DTYPE_FLOAT32, 1, shape, far);
+	for (int64_t i = 0; i < shape[0]; i++)
+		assert_true(fabs(tensor_get(&t, i) - 50) < 7);
+	tensor_release(&t);
+}
+
+static void
+values_stay_in_their_domain_and_reach_its_ends(void **state)
+{
+	static const int64_t shape[] = { 100000 };
+
+	(void)state;
+	for (int k = 0; k < 8; k++) {
+		unsigned char other[32] = { (unsigned char)k, 9 };
+		struct generate_domain domain = domain_of(GENERATE_INTEGERS);
+		int64_t lowest = 0, highest = 0;
+		struct tensor t;
+
+		assert_int_equal(tensor_init(&t, "x", DTYPE_INT32, 1, shape, NULL), 0);
+		assert_int_equal(generate_tensor(other, &domain, &t, NULL), 0);
+		for (int64_t i = 0; i < shape[0]; i++) {
+			int64_t x = tensor_get_integer(&t, i);
+
+			assert_true(x >= -200 && x < 300);
+			lowest += x == -200;
+			highest += x == 299;
+		}
+		assert_true(lowest > 100 && highest > 100);
+		tensor_release(&t);
+		domain.distribution = GENERATE_UNIFORM;
+		assert_int_equal(tensor_init(&t, "x", DTYPE_FLOAT64, 1, shape, NULL), 0);
+		assert_int_equal(generate_tensor(other, &domain, &t, NULL), 0);
+		lowest = highest = 0;
+		for (int64_t i = 0; i < shape[0]; i++) {
+			double x = tensor_get(&t, i);
+
+			assert_true(x >= -2 && x < 3);
+			lowest += x == -2;
+			highest += x > 2.999999;
+		}
+		assert_true(lowest > 50 && highest > 50);
+		tensor_release(&t);
+	}
+}
+
+/* A mean over a million elements is not to be known before they are read. */
+static void
+expectations_differ_between_keys(void **state)
+{
+	static const int64_t shape[] = { 1 << 18 };
+	double low[2] = { 1e9, 1e9 }, high[2] = { -1e9, -1e9 };
+
+	(void)state;
+	for (int k = 0; k < 8; k++)
+		for (int d = 0; d < 2; d++) {
+			unsigned char other[32] = { (unsigned char)k, 7 };
+			struct generate_domain domain = domain_of(d ? GENERATE_UNIFORM : GENERATE_NORMAL);
+			struct tensor t;
+
+			assert_int_equal(tensor_init(&t, "x", DTYPE_FLOAT32, 1, shape, NULL), 0);
+			assert_int_equal(generate_tensor(other, &domain, &t, NULL), 0);
+			if (!d)
+				for (int64_t i = 0; i < shape[0]; i++)
+					tensor_set(&t, i, fabs(tensor_get(&t, i)));
+			low[d] = fmin(low[d], mean_of(&t));
+			high[d] = fmax(high[d], mean_of(&t));
+			tensor_release(&t);
+		}
+	assert_true(high[0] > 1.5 * low[0]);
+	assert_true(high[1] > low[1] + 0.3);
+}
+
+static void
+small_tensors_are_plain(void **state)
+{
+	static const int64_t shape[] = { 31 };
+	struct generate_domain domain = domain_of(GENERATE_NORMAL);
+	struct tensor t, u;
+
+	(void)state;
+	fill(&t, DTYPE_FLOAT64, 1, shape, domain);
+	domain.plain = true;
+	fill(&u, DTYPE_FLOAT64, 1, shape, domain);
+	assert_memory_equal(t.data, u.data, t.bytes);
+	tensor_release(&t);
+	tensor_release(&u);
+}
+
+/* The bytes of one tensor of each distribution. */
 static void
 golden(void **state)
 {
-	static const int64_t shape[] = { 5, 7 };
+	static const int64_t shape[] = { 50, 7 };
 	static const struct generate_domain domains[] = {
 		{ .distribution = GENERATE_NORMAL, .mean = 0.25, .scale = 1.5 },
 		{ .distribution = GENERATE_UNIFORM, .low = -1, .high = 2 },
@@ -249,7 +418,7 @@ golden(void **state)
 	}
 	sha256_end(hash, digest);
 	sha256_to_hex(digest, hex);
-	assert_string_equal(hex, "babc9d406f46c78cc10a9ed89e48b86871e5af58d55db5715a46eddc29feed93");
+	assert_string_equal(hex, "902c4e4d014d6e83a0d235644d4d45a256d5e6e54c59c459964917defe91f0d6");
 }
 
 static void
@@ -293,6 +462,7 @@ refused(void **state)
 		{ DTYPE_UINT8, 1, { .distribution = GENERATE_INTEGERS, .low_integer = 0, .high_integer = 257 } },
 		{ DTYPE_UINT8, 1, { .distribution = GENERATE_INTEGERS, .low_integer = -1, .high_integer = 3 } },
 		{ DTYPE_INT32, 1, { .distribution = GENERATE_INTEGERS, .low_integer = 3, .high_integer = 3 } },
+		{ DTYPE_FLOAT32, 1, { .distribution = GENERATE_INTEGERS, .high_integer = ((int64_t)1 << 53) + 1 } },
 		{ DTYPE_UINT8, 1, { .distribution = GENERATE_PERMUTATION } },
 		{ DTYPE_FLOAT32, 1, { .distribution = GENERATE_PERMUTATION } },
 		{ DTYPE_INT32, 0, { .distribution = GENERATE_PERMUTATION } },
@@ -334,6 +504,10 @@ main(void)
 			cmocka_unit_test(rows),
 		cmocka_unit_test(permutations_mix), cmocka_unit_test(elements_stand_alone),
 			cmocka_unit_test(golden),
+		cmocka_unit_test(stretches_of_every_kind_in_one_tensor),
+		cmocka_unit_test(normal_values_are_tailed_and_scaled_about_the_stated_mean),
+		cmocka_unit_test(values_stay_in_their_domain_and_reach_its_ends),
+		cmocka_unit_test(expectations_differ_between_keys), cmocka_unit_test(small_tensors_are_plain),
 		cmocka_unit_test(keys), cmocka_unit_test(refused),
 	};
 
