@@ -113,7 +113,7 @@ access_each(const struct insn *i, struct warp *w, uint32_t mask, uint32_t size, 
 	EACH_IN(mask, l) {
 		uint64_t a = lane_address(i, w, l);
 		pointers[l] = lane_pointer(i, w, l, a, size, access, (enum ptx_space)i->space);
-		if (i->space == PTX_SPACE_SHARED || (i->space == PTX_SPACE_GENERIC && a - SHARED_WINDOW < WINDOW_BYTES)) {
+		if (i->space == PTX_SPACE_SHARED || (i->space == PTX_SPACE_GENERIC && a - SHARED_WINDOW < SHARED_WINDOW_BYTES)) {
 			shared[l] = a;
 			in_shared |= 1u << l;
 		} else if (i->space == PTX_SPACE_GLOBAL || (i->space == PTX_SPACE_GENERIC && a >= PARAM_WINDOW + WINDOW_BYTES)) {
@@ -361,8 +361,9 @@ access_all(const struct insn *i, struct warp *w, uint32_t mask, uint32_t size, i
 {
 	struct pattern *p = &w->core->patterns[i->target];
 	uint64_t first = 0;
-	if (i->space == PTX_SPACE_LOCAL || i->space == PTX_SPACE_PARAM)
+	if (i->space == PTX_SPACE_LOCAL || i->space == PTX_SPACE_PARAM || w->core->probing)
 		return false;
+	w->core->stores += access != ACCESS_READ;
 	if (i->a == NO_REG) {
 		static const u64 zeros[LANES];
 		if (!known_64(p, zeros, 0, mask))

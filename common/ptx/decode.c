@@ -316,6 +316,10 @@ decode_predicate(struct decoder *d, const struct operand *o, int field)
 		add_use(d, constant(d, o->value ? FULL : 0, 4, SR_NONE, true), field, false);
 		return true;
 	}
+	if (o->kind == O_SPECIAL && o->value == SR_IS_EXPLICIT_CLUSTER && !o->negated) {
+		add_use(d, constant(d, 0, 4, SR_IS_EXPLICIT_CLUSTER, true), field, false);
+		return true;
+	}
 	if (o->kind != O_REGISTER || d->function->register_types[o->reg] != T_PRED)
 		return decode_fail(d, "with a source that is no predicate");
 	if (o->negated)

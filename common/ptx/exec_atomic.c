@@ -168,7 +168,7 @@ decode_atomic(struct decoder *d, const struct row *row, const struct mods *mods,
 	return true;
 }
 
-#define ORDER ".relaxed|.acquire|.release|.acq_rel? .cta|.gpu|.sys|.cluster? .global|.shared|.shared::cta?"
+#define ORDER ".relaxed|.acquire|.release|.acq_rel? .cta|.gpu|.sys|.cluster? .global|.shared|.shared::cta|.shared::cluster?"
 #define BOTH(operations, ...) \
 	{ .opcode = "atom", .pattern = ORDER " " operations, .decode = decode_atomic, .run = __VA_ARGS__ }, \
 	{ .opcode = "red", .pattern = ORDER " " operations, .decode = decode_atomic, .run = __VA_ARGS__ }

@@ -466,7 +466,24 @@ decode_nothing(struct decoder *d, const struct row *row, const struct mods *mods
 	return true;
 }
 
-#define SPACES ".global|.shared|.shared::cta|.local|.const|.param|.param::entry|.param::func?"
+/* Whoever sleeps waits for something: others get their turn sooner. */
+HANDLER(nap)
+{
+	UNUSED(i);
+	UNUSED(mask);
+	UNUSED(wide);
+	w->atomic_seen = true;
+}
+
+static bool
+decode_nanosleep(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	decode_nothing(d, row, mods, s);
+	decode_insn(d)->run = nap;
+	return s->n_operands == 1 || decode_fail(d, "with %u operands", s->n_operands);
+}
+
+#define SPACES ".global|.shared|.shared::cta|.shared::cluster|.local|.const|.param|.param::entry|.param::func?"
 #define ORDER ".weak|.volatile|.relaxed|.acquire?"
 #define ORDER_ST ".weak|.volatile|.relaxed|.release?"
 #define SCOPE ".cta|.gpu|.sys|.cluster?"
@@ -492,7 +509,7 @@ static const struct row rows[] = {
 	DECODED("prefetchu", ".L1", decode_nothing),
 	DECODED("discard", ".global? .L2", decode_nothing),
 	DECODED("applypriority", ".global? .L2::evict_normal", decode_nothing),
-	DECODED("nanosleep", ".u32", decode_nothing),
+	DECODED("nanosleep", ".u32", decode_nanosleep),
 	DECODED("pmevent", ".mask?", decode_nothing),
 	DECODED("griddepcontrol", ".wait|.launch_dependents", decode_nothing),
 };

@@ -1,5 +1,5 @@
-/* In: a module, buffers, launches. Out: launches run block after block, with their status, findings and
- * counters. Here is the outer shell: options, the table of buffers, module variables, the set-up of a launch. */
+/* In: a module, buffers, launches. Out: launches run, with their status, findings and counters. Here is the outer
+ * shell: options, the table of buffers, module variables, the checks of a launch; resident.c runs its blocks. */
 #include <cpuid.h>
 #include <string.h>
 
@@ -78,6 +78,8 @@ ptx_machine_free(struct ptx_machine *m)
 	buf_release(&m->core.output);
 	for (int k = 0; k < 3; k++)
 		buf_release(&m->core.scratch[k]);
+	buf_release(&m->core.before);
+	buf_release(&m->core.snapshot);
 	free(m);
 }
 
@@ -119,9 +121,9 @@ overlaps(const struct buffer *b, uint64_t address, uint64_t size)
 static bool
 in_windows(uint64_t address, uint64_t size)
 {
-	const uint64_t windows[] = { SHARED_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, CODE_WINDOW };
-	for (int k = 0; k < 4; k++)
-		if (address < windows[k] + WINDOW_BYTES && windows[k] < address + size)
+	const uint64_t windows[] = { SHARED_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, CODE_WINDOW, GRID_WINDOW };
+	for (int k = 0; k < 5; k++)
+		if (address < windows[k] + SHARED_WINDOW_BYTES && windows[k] < address + size)
 			return true;
 	return false;
 }
@@ -338,187 +340,6 @@ check_launch(const struct ptx_machine *m, const struct function *f, const struct
 	return 0;
 }
 
-struct run {				/* memory of one launch */
-	struct warp *warps;
-	char *frames, *shared, *local, *params;
-	uint8_t *shared_initialised;
-	struct block block;
-};
-
-static void *
-aligned(size_t bytes)
-{
-	void *memory = aligned_alloc(64, (bytes + 127) & ~(size_t)63);
-	if (!memory)
-		die(EX_TEMPFAIL, "out of memory");
-	return memory;
-}
-
-static uint32_t
-special_value(enum special special, const struct block *b, const struct warp *w, uint32_t lane, uint32_t dynamic_shared)
-{
-	uint32_t t = w->number * LANES + lane, bit = 1u << lane;
-	switch (special) {
-	case SR_TID_X: return t % b->dim[0];
-	case SR_TID_Y: return t / b->dim[0] % b->dim[1];
-	case SR_TID_Z: return t / b->dim[0] / b->dim[1];
-	case SR_NTID_X: case SR_NTID_Y: case SR_NTID_Z: return b->dim[special - SR_NTID_X];
-	case SR_CTAID_X: case SR_CTAID_Y: case SR_CTAID_Z: return b->index[special - SR_CTAID_X];
-	case SR_NCTAID_X: case SR_NCTAID_Y: case SR_NCTAID_Z: return b->grid[special - SR_NCTAID_X];
-	case SR_LANEID: return lane;
-	case SR_WARPID: return w->number;
-	case SR_NWARPID: return MAX_WARPS * 2;
-	case SR_LANEMASK_EQ: return bit;
-	case SR_LANEMASK_LT: return bit - 1;
-	case SR_LANEMASK_LE: return bit | (bit - 1);
-	case SR_LANEMASK_GT: return ~(bit | (bit - 1));
-	case SR_LANEMASK_GE: return ~(bit - 1);
-	case SR_SMID: return 0;
-	case SR_NSMID: return 132;
-	case SR_DYNAMIC_SMEM: return dynamic_shared;
-	case SR_TOTAL_SMEM: return b->shared_bytes;
-	case SR_WARP_SZ: return LANES;
-	case SR_CLUSTER_ONE: return 1;
-	default: return 0;
-	}
-}
-
-static bool
-is_block_special(enum special s)
-{
-	return s == SR_CTAID_X || s == SR_CTAID_Y || s == SR_CTAID_Z;
-}
-
-static void
-fill_constant(const struct constant *c, struct warp *w, const struct block *b, uint32_t dynamic_shared)
-{
-	char *at = w->frame + c->offset;
-	if (c->predicate) {
-		memcpy(at, &c->bits, 4);
-		return;
-	}
-	for (uint32_t l = 0; l < LANES; l++) {
-		uint64_t value[2] = { c->special ? special_value(c->special, b, w, l, dynamic_shared) : c->bits, 0 };
-		memcpy(at + (size_t)l * c->bytes, value, c->bytes);
-	}
-}
-
-static void
-set_up_warps(struct machine_core *core, struct run *r, uint32_t dynamic_shared)
-{
-	struct block *b = &r->block;
-	const struct image *im = core->image;
-	for (uint32_t n = 0; n < b->n_warps; n++) {
-		struct warp *w = &b->warps[n];
-		uint32_t rest = b->n_threads - n * LANES;
-		w->frame = r->frames + (size_t)n * im->frame_bytes;
-		w->block = b;
-		w->core = core;
-		w->number = n;
-		w->started = rest >= LANES ? FULL : (1u << rest) - 1;
-		for (uint32_t k = 0; k < im->n_constants; k++)
-			fill_constant(&im->constants[k], w, b, dynamic_shared);
-	}
-}
-
-static void
-start_block(struct machine_core *core, struct block *b)
-{
-	const struct image *im = core->image;
-	uint32_t key = 255u << 24 | im->entry;
-	memset(b->shared, 0xff, b->shared_bytes);
-	if (b->shared_initialised)
-		memset(b->shared_initialised, 0, b->shared_bytes);
-	memset(b->local, 0xff, (size_t)b->local_bytes * b->n_warps * LANES);
-	memset(b->barriers, 0, sizeof b->barriers);
-	for (int k = 0; k < N_BARRIERS; k++)
-		b->barriers[k].first_pc = NO_REG;
-	b->warps_alive = b->n_warps;
-	for (uint32_t n = 0; n < b->n_warps; n++) {
-		struct warp *w = &b->warps[n];
-		w->alive = w->runnable = w->started;
-		w->parked = w->at_barrier = w->deferred = w->carry = 0;
-		w->turn = 0;
-		memset(w->depth, 0, sizeof w->depth);
-		for (int l = 0; l < LANES; l++)
-			w->key[l] = key;
-		for (uint32_t k = 0; k < im->n_constants; k++)
-			if (is_block_special(im->constants[k].special)) {
-				u32 *at = (u32 *)(w->frame + im->constants[k].offset);
-				for (int l = 0; l < LANES; l++)
-					at[l] = b->index[im->constants[k].special - SR_CTAID_X];
-			}
-	}
-	core->counters.blocks++;
-}
-
-static int
-allocate_run(struct machine_core *core, struct run *r, const struct ptx_launch *l, const struct ptx_kernel *k, struct buf *err)
-{
-	struct block *b = &r->block;
-	const struct image *im = core->image;
-	b->n_threads = l->block[0] * l->block[1] * l->block[2];
-	b->n_warps = (b->n_threads + LANES - 1) / LANES;
-	b->shared_bytes = im->shared_bytes + l->dynamic_shared;
-	b->local_bytes = im->local_bytes;
-	b->params_bytes = k->params_bytes;
-	memcpy(b->grid, l->grid, sizeof b->grid);
-	memcpy(b->dim, l->block, sizeof b->dim);
-	size_t frames = (size_t)im->frame_bytes * b->n_warps, local = (size_t)im->local_bytes * b->n_warps * LANES;
-	core->memory_used = frames + local;
-	if (core->memory_used > core->options.max_memory)
-		return buf_err(err, "Kernel %s needs %zu bytes for registers and local memory of a block; the limit is %zu.",
-			l->kernel, core->memory_used, core->options.max_memory);
-	r->frames = aligned(frames);
-	memset(r->frames, 0, frames);
-	r->local = aligned(local);
-	r->shared = aligned(b->shared_bytes);
-	r->params = aligned(b->params_bytes + 16);
-	memset(r->params, 0, b->params_bytes + 16);
-	if (b->params_bytes)
-		memcpy(r->params, l->params, b->params_bytes);
-	r->shared_initialised = core->checked ? xmalloc(b->shared_bytes + 1) : NULL;
-	r->warps = aligned_alloc(64, b->n_warps * sizeof *r->warps);
-	if (!r->warps)
-		die(EX_TEMPFAIL, "out of memory");
-	memset(r->warps, 0, b->n_warps * sizeof *r->warps);
-	b->warps = r->warps;
-	b->shared = r->shared;
-	b->local = r->local;
-	b->params = r->params;
-	b->shared_initialised = r->shared_initialised;
-	return 0;
-}
-
-static void
-run_free(struct run *r)
-{
-	if (r->warps)
-		block_release(&r->block);
-	free(r->warps);
-	free(r->frames);
-	free(r->local);
-	free(r->shared);
-	free(r->params);
-	free(r->shared_initialised);
-}
-
-static enum ptx_status
-run_blocks(struct machine_core *core, struct run *r)
-{
-	struct block *b = &r->block;
-	int status = setjmp(core->stop);
-	if (status)
-		return (enum ptx_status)status;
-	for (b->index[2] = 0; b->index[2] < b->grid[2]; b->index[2]++)
-		for (b->index[1] = 0; b->index[1] < b->grid[1]; b->index[1]++)
-			for (b->index[0] = 0; b->index[0] < b->grid[0]; b->index[0]++) {
-				start_block(core, b);
-				block_run(core, b);
-			}
-	return PTX_OK;
-}
-
 enum ptx_status
 ptx_launch(struct ptx_machine *m, const struct ptx_launch *l, struct ptx_counters *counters, struct buf *err)
 {
@@ -535,29 +356,21 @@ ptx_launch(struct ptx_machine *m, const struct ptx_launch *l, struct ptx_counter
 	struct image *im = kernel_image(m, f, &status, err);
 	if (!im)
 		return status;
-	if (check_launch(m, f, im, l, err))
+	core->image = im;
+	if (check_launch(m, f, im, l, err) || grid_check(core, l, err))
 		return PTX_REFUSED;
 	write_function_addresses(m, im);
-	core->image = im;
 	core->code = im->code;
 	core->patterns = im->patterns;
 	core->budget_left = core->options.budget;
-	struct run r = { 0 };
-	if (allocate_run(core, &r, l, &f->public, err)) {
-		run_free(&r);
-		return PTX_REFUSED;
-	}
-	core->block = &r.block;
-	set_up_warps(core, &r, l->dynamic_shared);
-	status = run_blocks(core, &r);
-	run_free(&r);
+	status = grid_run(core, l, &f->public, err);
 	core->counters.budget_used = core->options.budget - core->budget_left;
 	if (counters)
 		*counters = core->counters;
 	if (status == PTX_BUDGET)
 		buf_err(err, "Kernel %s used up its budget of %llu lane instructions.", l->kernel,
 			(unsigned long long)core->options.budget);
-	else if (status != PTX_OK)
+	else if (status != PTX_OK && status != PTX_REFUSED)
 		buf_err(err, "%s", findings_last_message(core->findings));
 	return status;
 }

@@ -21,6 +21,12 @@ enum { LANES = 32, MAX_WARPS = 32, N_BARRIERS = 16 };
 #define PARAM_WINDOW 0x030000000000ull
 #define CODE_WINDOW 0x040000000000ull		/* function addresses: + 16 * (1 + function) */
 #define WINDOW_BYTES 0x01000000ull
+/* Shared memory of rank r of the cluster: its bytes 0... stand at (r + 1) * WINDOW_BYTES of the shared window, and in
+ * 32-bit addresses of shared memory; a block's own memory also at 0. */
+#define SHARED_WINDOW_BYTES (17 * WINDOW_BYTES)
+/* What grid-wide barriers of a cooperative launch count in; %envreg1 and %envreg2 give its address. */
+#define GRID_WINDOW 0x050000000000ull
+enum { GRID_WORKSPACE_BYTES = 64, MAX_CLUSTER_BLOCKS = 16 };
 
 struct insn;
 struct warp;
@@ -32,7 +38,7 @@ enum insn_kind {
 	K_RUN,				/* run(), next */
 	K_JOIN,				/* a block falls into the next one: other lanes may wait there */
 	K_BRANCH, K_BRANCH_TABLE, K_CALL, K_CALL_POINTER, K_RETURN, K_EXIT,
-	K_BARRIER, K_BARRIER_ARRIVE,
+	K_BARRIER, K_BARRIER_ARRIVE, K_CLUSTER_ARRIVE, K_CLUSTER_WAIT,
 	K_COLLECTIVE			/* waits for the lanes of the mask in register e, then run() */
 };
 
@@ -159,7 +165,23 @@ struct warp {
 	uint8_t depth[LANES];
 	struct saved_frame *saved[LANES];	/* frames of recursive functions */
 	uint64_t turn;				/* instructions of the running lanes while others of the warp could run */
-	bool atomic_seen;			/* in this turn: the lanes may be spinning */
+	bool atomic_seen;			/* since last asked: the lanes may be spinning. Handlers set it */
+	bool polling;				/* the same, in this turn */
+	bool spins;				/* was seen to do nothing but wait for memory to change */
+	uint64_t idle_at;			/* core->stores then */
+	uint32_t polls;				/* stretches of code with such an instruction since the last probe */
+	uint64_t since_probe, probe_gap;	/* instructions */
+	/* the barrier of the cluster: lanes that arrived; that arrived, and all others too; that wait */
+	uint32_t cluster_arrived, cluster_passed, cluster_waiting;
+};
+
+/* Blocks that run together and see each other's shared memory; without clusters each block is one. */
+struct cluster {
+	struct block *blocks;			/* by rank */
+	uint32_t n_blocks, blocks_alive;
+	uint32_t dim[3];			/* in blocks */
+	uint32_t lanes_alive, lanes_arrived;	/* of all its blocks; at the barrier of the cluster */
+	bool is_explicit;
 };
 
 struct block {
@@ -174,6 +196,12 @@ struct block {
 	uint32_t params_bytes;
 	uint32_t index[3], grid[3], dim[3];
 	struct barrier barriers[N_BARRIERS];
+	struct cluster *cluster;
+	uint32_t rank;				/* in its cluster */
+	bool suspect;				/* polls memory, and was not seen to stand still: others go in between */
+	bool fresh;				/* has not run yet */
+	bool idle;				/* when it last ran, all of its warps waited or span */
+	uint64_t idle_at;			/* core->stores then */
 };
 
 struct buffer {
@@ -201,6 +229,18 @@ struct machine_core {
 	const struct ptx_module *module;
 	uint64_t budget_left;
 	size_t memory_used;
+	uint64_t stores;			/* that may have changed memory: who waits for a change asks again */
+	bool probing;				/* stores are put on record before they are done */
+	struct buf snapshot;			/* of a warp, while probing */
+	struct buf before;			/* struct stored_bytes and the bytes, while probing */
+	char *workspace;			/* GRID_WORKSPACE_BYTES of a cooperative launch, else NULL */
+	uint64_t random;			/* of the schedule; 0: the plain order */
+};
+
+/* What stood where a store goes, on record while probing. */
+struct stored_bytes {
+	char *at;
+	uint32_t size;
 };
 
 /* ---- decode.c */
@@ -250,10 +290,27 @@ uint64_t findings_dropped(const struct findings *findings);
 const char *findings_last_message(const struct findings *findings);
 
 /* ---- warp.c */
-/* Runs one block, its warps set up, to its end. Stops by longjmp(core->stop). */
-void block_run(struct machine_core *core, struct block *block);
+enum block_state {
+	BLOCK_DONE,
+	BLOCK_RUNNING,				/* the slice is over */
+	BLOCK_IDLE				/* nothing goes on unless another block changes memory, or comes to a barrier */
+};
+/* Runs a block, its warps set up, to its end, or for about `slice` instructions of warps, or until it can only wait
+ * for other blocks. Stops by longjmp(core->stop). */
+enum block_state block_run(struct machine_core *core, struct block *block, uint64_t slice);
+/* Reports who of the live blocks waits where, and stops the launch. pending: blocks that found no place. */
+_Noreturn void deadlock(struct machine_core *core, struct block *const *blocks, uint32_t n_blocks, uint64_t pending);
 /* Frees what calls of the block left behind when it was stopped. */
 void block_release(struct block *block);
+
+/* ---- resident.c */
+/* Whether the launch may run, by its grid, cluster and what the device holds at once. 0, or -1 with a sentence. */
+int grid_check(const struct machine_core *core, const struct ptx_launch *launch, struct buf *err);
+/* Runs all blocks of a launch that was checked. *status PTX_REFUSED comes with a sentence. */
+enum ptx_status grid_run(struct machine_core *core, const struct ptx_launch *launch, const struct ptx_kernel *kernel,
+	struct buf *err);
+/* The next number of the schedule, below `below`. */
+uint32_t schedule_random(struct machine_core *core, uint32_t below);
 
 /* ---- print.c */
 void print_call(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide);

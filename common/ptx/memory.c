@@ -145,6 +145,8 @@ static char *
 global_pointer(const struct insn *i, struct warp *w, struct finding_place *place, int access)
 {
 	struct machine_core *core = w->core;
+	if (core->workspace && place->address - GRID_WINDOW <= GRID_WORKSPACE_BYTES - place->size)
+		return core->workspace + (place->address - GRID_WINDOW);
 	struct buffer *b = buffer_find(core, place->address, place->size);
 	if (!b || b->freed)
 		global_fault(i, w, place, access);
@@ -164,10 +166,34 @@ global_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 	return (char *)(uintptr_t)place->address;
 }
 
+/* The block of the cluster whose shared memory an address means; place->address becomes the place in it. */
+static struct block *
+block_of_cluster(const struct insn *i, struct warp *w, struct finding_place *place, int access)
+{
+	struct cluster *c = w->block->cluster;
+	uint64_t rank = place->address / WINDOW_BYTES - 1;
+	if (rank >= c->n_blocks) {
+		place->kind = PTX_OUT_OF_BOUNDS;
+		report(w, i, place, "Out of bounds: %s of %u bytes in shared memory of block %llu of the cluster, which has %u blocks",
+			verb(access), place->size, (unsigned long long)rank, c->n_blocks);
+		stop(w);
+	}
+	place->address %= WINDOW_BYTES;
+	if (!c->blocks[rank].warps_alive) {
+		place->kind = PTX_USE_AFTER_FREE;
+		report(w, i, place, "Freed memory: %s of %u bytes in shared memory of block %llu of the cluster, which has ended",
+			verb(access), place->size, (unsigned long long)rank);
+		stop(w);
+	}
+	return &c->blocks[rank];
+}
+
 static char *
 shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place, int access)
 {
 	struct block *block = w->block;
+	if (place->address >= WINDOW_BYTES)
+		block = block_of_cluster(i, w, place, access);
 	uint64_t at = place->address;
 	if (at > block->shared_bytes || place->size > block->shared_bytes - at) {
 		place->kind = PTX_OUT_OF_BOUNDS;
@@ -212,32 +238,57 @@ param_pointer(const struct insn *i, struct warp *w, struct finding_place *place,
 	return (char *)(uintptr_t)(block->params + place->address);
 }
 
+/* What stands there now goes on record: did the store change anything? */
+static void
+note_store(struct machine_core *core, char *at, uint32_t size)
+{
+	struct stored_bytes before = { at, size };
+	if (!core->probing) {
+		core->stores++;
+		return;
+	}
+	buf_add(&core->before, (const char *)&before, sizeof before);
+	buf_add(&core->before, at, size);
+}
+
+static char *checked_pointer(const struct insn *i, struct warp *w, struct finding_place *place, int access);
+
 char *
 lane_pointer(const struct insn *i, struct warp *w, uint32_t lane, uint64_t address, uint32_t size, int access,
 	enum ptx_space space)
 {
 	static const struct {
-		uint64_t base;
+		uint64_t base, bytes;
 		enum ptx_space space;
-	} windows[] = { { SHARED_WINDOW, PTX_SPACE_SHARED }, { LOCAL_WINDOW, PTX_SPACE_LOCAL }, { PARAM_WINDOW, PTX_SPACE_PARAM } };
+	} windows[] = { { SHARED_WINDOW, SHARED_WINDOW_BYTES, PTX_SPACE_SHARED }, { LOCAL_WINDOW, WINDOW_BYTES, PTX_SPACE_LOCAL },
+		{ PARAM_WINDOW, WINDOW_BYTES, PTX_SPACE_PARAM } };
 	struct finding_place place = { PTX_MEMCHECK, PTX_OUT_OF_BOUNDS, lane, space, address, size, access != ACCESS_READ };
 	for (int k = 0; space == PTX_SPACE_GENERIC && k < 3; k++)
-		if (address - windows[k].base < WINDOW_BYTES) {
+		if (address - windows[k].base < windows[k].bytes) {
 			place.space = windows[k].space;
 			place.address = address - windows[k].base;
 		}
 	if (place.space == PTX_SPACE_GENERIC)
 		place.space = PTX_SPACE_GLOBAL;
-	if (size > 1 && (place.address & (size - 1)))
-		misaligned(i, w, &place, access);
-	switch (place.space) {
+	char *at = checked_pointer(i, w, &place, access);
+	if (access != ACCESS_READ)
+		note_store(w->core, at, size);
+	return at;
+}
+
+static char *
+checked_pointer(const struct insn *i, struct warp *w, struct finding_place *place, int access)
+{
+	if (place->size > 1 && (place->address & (place->size - 1)))
+		misaligned(i, w, place, access);
+	switch (place->space) {
 	case PTX_SPACE_SHARED:
-		return shared_pointer(i, w, &place, access);
+		return shared_pointer(i, w, place, access);
 	case PTX_SPACE_LOCAL:
-		return local_pointer(i, w, &place, access);
+		return local_pointer(i, w, place, access);
 	case PTX_SPACE_PARAM:
-		return param_pointer(i, w, &place, access);
+		return param_pointer(i, w, place, access);
 	default:
-		return global_pointer(i, w, &place, access);
+		return global_pointer(i, w, place, access);
 	}
 }

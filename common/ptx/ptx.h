@@ -71,6 +71,8 @@ struct ptx_options {
 	size_t max_shared;		/* bytes of shared memory a block may have; 0: 232448 (227 KiB) */
 	bool checked;			/* also track what has been initialised (slower) */
 	uint32_t quantum;		/* warp instructions before the next warp runs; 0: 512 */
+	uint64_t schedule;		/* seed of the order of blocks and warps and of the length of their turns; 0: the plain
+					 * order. Any order is one that a GPU may take, so right kernels do not care */
 };
 
 enum ptx_status {
@@ -78,7 +80,7 @@ enum ptx_status {
 	PTX_FAULT,			/* a memory error, a trap or an assertion stopped the launch; see the findings */
 	PTX_BUDGET,			/* the instruction budget ran out */
 	PTX_UNSUPPORTED,		/* err names kernel, instruction and line */
-	PTX_DEADLOCK,			/* no warp of a block can go on; see the findings */
+	PTX_DEADLOCK,			/* no thread that has a place can ever go on; see the findings */
 	PTX_REFUSED			/* the launch itself is not possible: unknown kernel, sizes, parameters, memory */
 };
 
@@ -179,9 +181,15 @@ struct ptx_launch {
 	uint32_t dynamic_shared;	/* bytes */
 	const void *params;		/* parameter block in the kernel's layout, borrowed */
 	size_t params_bytes;		/* must be at least the kernel's params_bytes */
+	uint32_t cluster[3];		/* blocks of a cluster, zeros: none */
+	bool cooperative;		/* grid-wide barriers work, and all blocks must fit on the device at once */
+	uint32_t max_resident;		/* blocks that the device runs at once; 0: what 132 multiprocessors of sm_90 hold by
+					 * threads and shared memory, their registers left aside */
 };
 
-/* Runs all blocks in order. counters (may be NULL) are those of this launch. err gets a sentence whenever
+/* Runs all blocks. They get their places in order, and those that have one run at the same time: whatever waits for
+ * another thread that has a place (locks, flags, barriers) goes on in the end, as with independent thread scheduling.
+ * Where all that have a place wait, or spin on memory that nobody changes, PTX_DEADLOCK says so at once. counters (may be NULL) are those of this launch. err gets a sentence whenever
  * the status is not PTX_OK. Findings add up over launches. */
 enum ptx_status ptx_launch(struct ptx_machine *machine, const struct ptx_launch *launch, struct ptx_counters *counters,
 	struct buf *err);

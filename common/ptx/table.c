@@ -24,7 +24,8 @@ static const struct {
 	{ ".min", M_BOOL, OP_MIN }, { ".max", M_BOOL, OP_MAX }, { ".exch", M_BOOL, OP_EXCH }, { ".cas", M_BOOL, OP_CAS },
 	{ ".inc", M_BOOL, OP_INC }, { ".dec", M_BOOL, OP_DEC }, { ".popc", M_BOOL, OP_POPC },
 	{ ".global", M_SPACE, PTX_SPACE_GLOBAL }, { ".shared", M_SPACE, PTX_SPACE_SHARED },
-	{ ".shared::cta", M_SPACE, PTX_SPACE_SHARED }, { ".local", M_SPACE, PTX_SPACE_LOCAL },
+	{ ".shared::cta", M_SPACE, PTX_SPACE_SHARED }, { ".shared::cluster", M_SPACE, PTX_SPACE_SHARED },
+	{ ".local", M_SPACE, PTX_SPACE_LOCAL },
 	{ ".const", M_SPACE, PTX_SPACE_CONST }, { ".param", M_SPACE, PTX_SPACE_PARAM },
 	{ ".param::entry", M_SPACE, PTX_SPACE_PARAM }, { ".param::func", M_SPACE, PTX_SPACE_PARAM },
 	{ ".v2", M_VECTOR, 2 }, { ".v4", M_VECTOR, 4 }, { ".v8", M_VECTOR, 8 }, { ".volatile", M_VOLATILE, 1 },
@@ -44,7 +45,7 @@ static const struct {
 
 static const struct rows *const segments[] = {
 	&rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_atomic, &rows_warp, &rows_matrix,
-	&rows_wmma, &rows_control,
+	&rows_wmma, &rows_cluster, &rows_control,
 };
 enum { N_SEGMENTS = sizeof segments / sizeof *segments };
 

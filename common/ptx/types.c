@@ -23,8 +23,14 @@ static const char *const specials[SR_N] = {
 	[SR_LANEMASK_EQ] = "%lanemask_eq", [SR_LANEMASK_LT] = "%lanemask_lt", [SR_LANEMASK_LE] = "%lanemask_le",
 	[SR_LANEMASK_GT] = "%lanemask_gt", [SR_LANEMASK_GE] = "%lanemask_ge", [SR_SMID] = "%smid",
 	[SR_NSMID] = "%nsmid", [SR_GRIDID] = "%gridid", [SR_DYNAMIC_SMEM] = "%dynamic_smem_size",
-	[SR_TOTAL_SMEM] = "%total_smem_size", [SR_WARP_SZ] = "WARP_SZ", [SR_CLUSTER_ZERO] = "%cluster_ctarank",
-	[SR_CLUSTER_ONE] = "%cluster_nctarank", [SR_CLOCK] = "%clock", [SR_CLOCK64] = "%clock64",
+	[SR_TOTAL_SMEM] = "%total_smem_size", [SR_WARP_SZ] = "WARP_SZ", [SR_CLUSTER_CTARANK] = "%cluster_ctarank",
+	[SR_CLUSTER_NCTARANK] = "%cluster_nctarank", [SR_CLUSTER_CTAID_X] = "%cluster_ctaid.x",
+	[SR_CLUSTER_CTAID_Y] = "%cluster_ctaid.y", [SR_CLUSTER_CTAID_Z] = "%cluster_ctaid.z",
+	[SR_CLUSTER_NCTAID_X] = "%cluster_nctaid.x", [SR_CLUSTER_NCTAID_Y] = "%cluster_nctaid.y",
+	[SR_CLUSTER_NCTAID_Z] = "%cluster_nctaid.z", [SR_CLUSTERID_X] = "%clusterid.x", [SR_CLUSTERID_Y] = "%clusterid.y",
+	[SR_CLUSTERID_Z] = "%clusterid.z", [SR_NCLUSTERID_X] = "%nclusterid.x", [SR_NCLUSTERID_Y] = "%nclusterid.y",
+	[SR_NCLUSTERID_Z] = "%nclusterid.z", [SR_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster", [SR_ENVREG1] = "%envreg1",
+	[SR_ENVREG2] = "%envreg2", [SR_CLOCK] = "%clock", [SR_CLOCK64] = "%clock64",
 	[SR_GLOBALTIMER] = "%globaltimer",
 };
 

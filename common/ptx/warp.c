@@ -13,7 +13,10 @@
 enum {
 	FAIR_INSTRUCTIONS = 16384,	/* a group's turn while other groups of its warp could run */
 	LEAST_LANES = 16,		/* that an instruction counts against the budget */
-	FAIR_SPINNING = 256		/* the same for a group that used atomics: it may be waiting for the others */
+	FAIR_SPINNING = 256,		/* the same for a group that used atomics: it may be waiting for the others */
+	PROBE_POLLS = 16,		/* stretches of code with atomics or volatile loads that make a turn look like waiting */
+	PROBE_STEPS = 512,		/* instructions of a probe, at least */
+	PROBE_GAP_MAX = 65536		/* instructions of a warp between probes, at most */
 };
 
 #define KEY(depth, pc) ((uint32_t)(255 - (depth)) << 24 | (pc))
@@ -130,6 +133,7 @@ release(struct block *block, struct barrier *b)
 				wake(w, b, l);
 		w->at_barrier &= ~waiting;
 		w->runnable |= waiting;
+		w->spins = false;
 	}
 	memset(b, 0, sizeof *b);
 	b->first_pc = NO_REG;
@@ -281,6 +285,73 @@ arrive(struct warp *w, const struct insn *i, uint32_t mask, uint32_t pc, bool wa
 	complete(block, id);
 }
 
+/* ---- the barrier of the cluster: arrive and wait are two instructions */
+
+static void
+cluster_complete(struct cluster *c)
+{
+	if (!c->lanes_arrived || c->lanes_arrived < c->lanes_alive)
+		return;
+	c->lanes_arrived = 0;
+	for (uint32_t r = 0; r < c->n_blocks; r++)
+		for (uint32_t n = 0; n < c->blocks[r].n_warps; n++) {
+			struct warp *w = &c->blocks[r].warps[n];
+			uint32_t waiting = w->cluster_waiting;
+			w->cluster_passed = w->cluster_arrived & ~waiting;
+			w->cluster_arrived = w->cluster_waiting = 0;
+			EACH_IN(waiting, l)
+				w->key[l]++;
+			w->runnable |= waiting;
+			if (waiting)
+				w->spins = c->blocks[r].idle = false;
+		}
+}
+
+static _Noreturn void
+bad_cluster_barrier(struct warp *w, const struct insn *i, uint32_t lanes, const char *what)
+{
+	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_BARRIER_MISMATCH, .lane = (uint32_t)__builtin_ctz(lanes) };
+	report(w, i, &place, "%s", what);
+	longjmp(w->core->stop, PTX_FAULT);
+}
+
+static void
+cluster_arrive(struct warp *w, const struct insn *i, uint32_t mask)
+{
+	if (mask & (w->cluster_arrived | w->cluster_passed))
+		bad_cluster_barrier(w, i, mask & (w->cluster_arrived | w->cluster_passed),
+			"The thread arrives at the barrier of the cluster twice, with no wait in between");
+	w->core->counters.barriers++;
+	w->cluster_arrived |= mask;
+	w->block->cluster->lanes_arrived += (uint32_t)__builtin_popcount(mask);
+	cluster_complete(w->block->cluster);
+}
+
+/* Lanes that have to wait stay at the instruction. Returns those that go on. */
+static uint32_t
+cluster_wait(struct warp *w, const struct insn *i, uint32_t mask)
+{
+	uint32_t wait = mask & w->cluster_arrived, lost = mask & ~w->cluster_arrived & ~w->cluster_passed;
+	if (lost)
+		bad_cluster_barrier(w, i, lost, "The thread waits at the barrier of the cluster without having arrived");
+	w->cluster_passed &= ~mask;
+	w->cluster_waiting |= wait;
+	w->runnable &= ~wait;
+	return mask & ~wait;
+}
+
+/* Threads that have ended are not waited for. */
+static void
+cluster_leave(struct warp *w, uint32_t mask)
+{
+	struct cluster *c = w->block->cluster;
+	c->lanes_alive -= (uint32_t)__builtin_popcount(mask);
+	c->lanes_arrived -= (uint32_t)__builtin_popcount(mask & w->cluster_arrived);
+	w->cluster_arrived &= ~mask;
+	w->cluster_passed &= ~mask;
+	cluster_complete(c);
+}
+
 static void
 exit_lanes(struct warp *w, uint32_t mask)
 {
@@ -290,6 +361,7 @@ exit_lanes(struct warp *w, uint32_t mask)
 	w->deferred &= ~mask;
 	if (!w->alive)
 		block->warps_alive--;
+	cluster_leave(w, mask);
 	for (uint32_t id = 0; id < N_BARRIERS; id++) {
 		struct barrier *b = &block->barriers[id];
 		if (b->first_pc == NO_REG)
@@ -622,6 +694,14 @@ control(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
 		arrive(w, i, mask, g->pc, false);
 		g->pc++;
 		return true;
+	case K_CLUSTER_ARRIVE:
+		cluster_arrive(w, i, mask);
+		g->pc++;
+		return true;
+	case K_CLUSTER_WAIT:
+		set_keys(w, mask, KEY(g->depth, g->pc));
+		set_keys(w, cluster_wait(w, i, mask) | (g->mask & ~mask), KEY(g->depth, g->pc + 1));
+		return pick(w, g);
 	case K_RUN:
 	case K_JOIN:
 		break;
@@ -653,7 +733,7 @@ defer(struct warp *w, struct group *g)
 	set_keys(w, g->mask, KEY(g->depth, g->pc));
 	w->deferred |= g->mask;
 	w->turn = 0;
-	w->atomic_seen = false;
+	w->polling = false;
 	return pick(w, g);
 }
 
@@ -671,7 +751,7 @@ charge(struct machine_core *core, uint64_t instructions, uint64_t lanes)
 
 /* Runs a warp until its quantum is used or all its lanes wait. Returns the instructions executed. */
 static uint64_t
-run_warp(struct warp *w)
+run_warp(struct warp *w, uint64_t quantum)
 {
 	struct machine_core *core = w->core;
 	struct group g;
@@ -690,16 +770,21 @@ run_warp(struct warp *w)
 		if (!more)
 			break;
 		uint32_t key = KEY(g.depth, g.pc);
+		if (w->atomic_seen) {
+			w->atomic_seen = false;
+			w->polling = true;
+			w->polls++;
+		}
 		if (!(w->runnable & ~w->parked & ~g.mask)) {
 			w->turn = 0;
-			w->atomic_seen = false;
-		} else if ((w->turn += executed) > (w->atomic_seen ? FAIR_SPINNING : FAIR_INSTRUCTIONS)) {
+			w->polling = false;
+		} else if ((w->turn += executed) > (w->polling ? FAIR_SPINNING : FAIR_INSTRUCTIONS)) {
 			more = defer(w, &g);
 		} else if (key >= g.next && g.next != NO_REG) {
 			set_keys(w, g.mask, key);
 			more = pick(w, &g);
 		}
-		if (total > core->options.quantum) {
+		if (total > quantum) {
 			if (more)
 				set_keys(w, g.mask, KEY(g.depth, g.pc));
 			break;
@@ -708,49 +793,288 @@ run_warp(struct warp *w)
 	return total;
 }
 
+/* ---- does a warp only wait for memory to change? */
+
+struct snapshot {
+	uint32_t pc, mask, alive, runnable, parked, at_barrier, carry;
+	uint32_t key[LANES];
+	uint8_t depth[LANES];
+};
+
+static void
+take_snapshot(struct warp *w, const struct group *g, struct snapshot *s)
+{
+	struct buf *frame = &w->core->snapshot;
+	*s = (struct snapshot){ g->pc, g->mask, w->alive, w->runnable, w->parked, w->at_barrier, w->carry, { 0 }, { 0 } };
+	memcpy(s->key, w->key, sizeof s->key);
+	memcpy(s->depth, w->depth, sizeof s->depth);
+	buf_reset(frame);
+	buf_add(frame, w->frame, w->core->image->frame_bytes);
+	for (uint32_t d = 0; d < g->depth; d++)
+		buf_add(frame, (const char *)w->returns[d], LANES * sizeof **w->returns);
+}
+
+static bool
+same_as_snapshot(const struct warp *w, const struct group *g, const struct snapshot *s)
+{
+	const char *frame = w->core->snapshot.data;
+	size_t bytes = w->core->image->frame_bytes, row = LANES * sizeof **w->returns;
+	if (s->alive != w->alive || s->runnable != w->runnable || s->parked != w->parked || s->at_barrier != w->at_barrier
+		|| s->carry != w->carry || memcmp(s->key, w->key, sizeof s->key) || memcmp(s->depth, w->depth, sizeof s->depth)
+		|| memcmp(frame, w->frame, bytes))
+		return false;
+	for (uint32_t d = 0; d < g->depth; d++)
+		if (memcmp(frame + bytes + d * row, w->returns[d], row))
+			return false;
+	return true;
+}
+
+/* Compares what stood in memory before the last stores with what stands there now. */
+static bool
+memory_changed(struct machine_core *core)
+{
+	struct stored_bytes s;
+	bool changed = false;
+	for (size_t at = 0; at < core->before.len && !changed; at += sizeof s + s.size) {
+		memcpy(&s, core->before.data + at, sizeof s);
+		changed = memcmp(s.at, core->before.data + at + sizeof s, s.size) != 0;
+	}
+	buf_reset(&core->before);
+	core->stores += changed;
+	return changed;
+}
+
+/* As straight_run, looking at memory after each instruction: what others could see in between counts. */
+static const struct insn *
+watched_run(struct warp *w, const struct group *g, const struct insn *i, bool *changed)
+{
+	for (; i->kind == K_RUN; i++) {
+		uint32_t some = g->mask;
+		if (i->guard != NO_REG)
+			some &= PREDICATE(i->guard) ^ (i->guard_negated ? FULL : 0);
+		if (some)
+			i->run(i, w, some, some == w->alive ? FULL : some);
+		*changed |= memory_changed(w->core);
+	}
+	return i;
+}
+
+enum probe { PROBE_IDLE, PROBE_GOES_ON, PROBE_UNKNOWN };
+
+/* Runs one group of lanes until it comes to a state it was in before, with no store that changed memory and nothing
+ * else done in between: then the lanes that ran, added to *idle, do the same for ever, as long as memory stays as it
+ * is. Brent's way to find a cycle: compare with one state, and take a new one after 1, 2, 4... steps. */
+static enum probe
+probe_group(struct warp *w, uint32_t *idle, uint64_t limit, uint64_t *executed)
+{
+	struct machine_core *core = w->core;
+	struct group g;
+	struct snapshot s = { 0 };
+	uint64_t barriers = core->counters.barriers, steps = 0, next = 0;
+	size_t printed = core->output.len;
+	uint32_t alive = w->alive, ran = 0;
+	bool more = pick(w, &g), changed = false;
+	while (more && !(g.mask & *idle)) {
+		set_keys(w, g.mask, KEY(g.depth, g.pc));
+		if (steps && g.pc == s.pc && g.mask == s.mask && same_as_snapshot(w, &g, &s)) {
+			*idle |= ran;
+			return PROBE_IDLE;
+		}
+		if (steps >= next) {
+			take_snapshot(w, &g, &s);
+			ran = 0;
+			next = steps * 2 + 1;
+		}
+		const struct insn *start = core->code + g.pc, *i = watched_run(w, &g, start, &changed);
+		charge(core, (uint64_t)(i - start) + !i->flag, (uint64_t)__builtin_popcount(g.mask));
+		*executed += (uint64_t)(i - start) + 1;
+		steps++;
+		ran |= g.mask;
+		g.pc = (uint32_t)(i - core->code);
+		uint32_t mask = g.mask;
+		if (i->guard != NO_REG)
+			mask &= PREDICATE(i->guard) ^ (i->guard_negated ? FULL : 0);
+		more = control(w, &g, i, mask);
+		if (more && KEY(g.depth, g.pc) >= g.next && g.next != NO_REG) {
+			set_keys(w, g.mask, KEY(g.depth, g.pc));
+			more = pick(w, &g);
+		}
+		changed |= memory_changed(core);
+		if (changed || barriers != core->counters.barriers || alive != w->alive || printed != core->output.len
+			|| *executed > limit) {
+			if (more)
+				set_keys(w, g.mask, KEY(g.depth, g.pc));
+			return *executed > limit && !changed ? PROBE_UNKNOWN : PROBE_GOES_ON;
+		}
+	}
+	/* the lanes went to wait for others of the warp */
+	if (more)
+		set_keys(w, g.mask, KEY(g.depth, g.pc));
+	return PROBE_IDLE;
+}
+
+/* PROBE_IDLE: whatever order its lanes run in, the warp does nothing until memory changes. */
+static enum probe
+probe_warp(struct warp *w, uint64_t limit, uint64_t *executed)
+{
+	struct machine_core *core = w->core;
+	enum probe result = PROBE_IDLE;
+	uint32_t idle = 0;
+	if (core->image->recursive)
+		return PROBE_UNKNOWN;
+	core->probing = true;
+	buf_reset(&core->before);
+	while (result == PROBE_IDLE && (w->runnable & ~w->parked & ~idle)) {
+		w->deferred = idle;
+		result = probe_group(w, &idle, limit, executed);
+	}
+	core->probing = false;
+	w->deferred = 0;
+	w->turn = w->since_probe = w->polls = 0;
+	w->atomic_seen = w->polling = false;
+	w->spins = result == PROBE_IDLE && idle;
+	w->idle_at = core->stores;
+	return result;
+}
+
+/* After a turn that looks like waiting, and once in a while: does the warp do anything else? */
+static void
+look_closer(struct warp *w, uint64_t *executed)
+{
+	bool polls = w->polls >= PROBE_POLLS;
+	if (w->since_probe < (polls ? w->probe_gap : PROBE_GAP_MAX))
+		return;
+	uint64_t steps = 0;
+	enum probe result = probe_warp(w, PROBE_STEPS + w->probe_gap / 8, &steps);
+	*executed += steps;
+	w->probe_gap = w->probe_gap * 2 + PROBE_STEPS < PROBE_GAP_MAX ? w->probe_gap * 2 + PROBE_STEPS : PROBE_GAP_MAX;
+	w->block->suspect = result == PROBE_UNKNOWN && polls;
+}
+
 /* ---- the block */
 
 static const char *
 wait_reason(const struct warp *w, uint32_t lane)
 {
-	return w->at_barrier >> lane & 1 ? "a barrier" : w->parked >> lane & 1 ? "a warp collective" : "nothing";
+	return w->at_barrier >> lane & 1 ? "wait at a barrier" : w->cluster_waiting >> lane & 1 ? "wait at the barrier of the cluster"
+		: w->parked >> lane & 1 ? "wait in a warp collective" : "spin in a loop that only a store by another thread can end";
 }
 
-static _Noreturn void
-deadlock(struct machine_core *core, struct block *block)
+/* Threads that wait at one instruction for one reason. */
+struct waiting_place {
+	const struct warp *warp;
+	const char *reason;
+	uint32_t lane, pc;
+	uint64_t threads;
+};
+enum { MAX_WAITING_PLACES = 4 };
+
+static uint32_t
+waiting_places(struct block *const *blocks, uint32_t n_blocks, struct waiting_place *places, uint64_t *more)
 {
-	struct warp *w = block->warps;
-	while (!w->alive)
-		w++;
-	uint32_t parked = w->parked ? w->parked : w->alive, lane = (uint32_t)__builtin_ctz(parked);
-	const struct insn *i = &core->code[KEY_PC(w->key[lane])];
-	struct buf rest = BUF_INIT;
-	for (uint32_t n = 0; n < block->n_warps; n++)
-		EACH_IN(block->warps[n].alive, l) {
-			const struct warp *v = &block->warps[n];
-			if (v->key[l] == w->key[lane] || rest.len)
-				continue;
-			const struct source *s = &core->image->sources[KEY_PC(v->key[l])];
-			buf_addf(&rest, "; others wait at %s, source line %u", wait_reason(v, l), s->location.line);
+	uint32_t n_places = 0;
+	for (uint32_t b = 0; b < n_blocks; b++)
+		for (uint32_t n = 0; n < blocks[b]->n_warps; n++) {
+			const struct warp *w = &blocks[b]->warps[n];
+			EACH_IN(w->alive, l) {
+				uint32_t k = 0, pc = KEY_PC(w->key[l]);
+				const char *reason = wait_reason(w, l);
+				while (k < n_places && (places[k].pc != pc || places[k].reason != reason))
+					k++;
+				if (k == MAX_WAITING_PLACES) {
+					++*more;
+					continue;
+				}
+				if (k == n_places)
+					places[n_places++] = (struct waiting_place){ w, reason, l, pc, 0 };
+				places[k].threads++;
+			}
 		}
-	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_STUCK, .lane = lane };
-	report(w, i, &place, "Deadlock: no thread of the block can go on; this one waits at %s%s", wait_reason(w, lane),
-		buf_str(&rest));
-	buf_release(&rest);
+	return n_places;
+}
+
+_Noreturn void
+deadlock(struct machine_core *core, struct block *const *blocks, uint32_t n_blocks, uint64_t pending)
+{
+	struct waiting_place places[MAX_WAITING_PLACES];
+	uint64_t more = 0;
+	struct buf said = BUF_INIT;
+	uint32_t n = waiting_places(blocks, n_blocks, places, &more), first = 0;
+	for (uint32_t k = 0; k < n; k++) {
+		const struct source *s = &core->image->sources[places[k].pc];
+		if (places[k].warp->parked >> places[k].lane & 1)	/* tells most */
+			first = k;
+		buf_addf(&said, "%s%llu thread%s %s (source line %u, line %u of the PTX)", k ? "; " : "",
+			(unsigned long long)places[k].threads, places[k].threads == 1 ? "" : "s", places[k].reason, s->location.line,
+			s->line);
+	}
+	if (more)
+		buf_addf(&said, "; %llu wait elsewhere", (unsigned long long)more);
+	if (pending)
+		buf_addf(&said, "; %llu blocks wait for a place, of which the device has no more", (unsigned long long)pending);
+	struct finding_place place = { .check = PTX_SYNCCHECK, .kind = PTX_STUCK, .lane = places[first].lane };
+	report((struct warp *)places[first].warp, &core->code[places[first].pc], &place, "Deadlock, no thread can ever go on: %s",
+		buf_str(&said));
+	buf_release(&said);
 	longjmp(core->stop, PTX_DEADLOCK);
 }
 
-void
-block_run(struct machine_core *core, struct block *block)
+/* A warp's turn. False when the warp can but wait; *executed counts instructions. */
+static bool
+warp_turn(struct machine_core *core, struct warp *w, uint64_t *executed)
 {
-	while (block->warps_alive) {
-		uint64_t executed = 0;
-		for (uint32_t n = 0; n < block->n_warps; n++)
-			if (block->warps[n].runnable)
-				executed += run_warp(&block->warps[n]);
-		if (!executed)
-			deadlock(core, block);
+	if (w->spins) {
+		if (w->idle_at != core->stores)
+			probe_warp(w, PROBE_STEPS, executed);
+		return !w->spins;
 	}
+	uint64_t quantum = core->random ? 1u << schedule_random(core, 10) : core->options.quantum;
+	uint64_t done = run_warp(w, quantum);
+	*executed += done;
+	w->since_probe += done;
+	if (done && w->alive)
+		look_closer(w, executed);
+	return done;
+}
+
+/* The warps in the order of a round: as they stand, or by the schedule. */
+static void
+order_warps(struct machine_core *core, uint32_t n, uint8_t *order)
+{
+	for (uint32_t k = 0; k < n; k++)
+		order[k] = (uint8_t)k;
+	for (uint32_t k = n; core->random && k > 1; k--) {
+		uint32_t other = schedule_random(core, k);
+		uint8_t kept = order[k - 1];
+		order[k - 1] = order[other];
+		order[other] = kept;
+	}
+}
+
+enum block_state
+block_run(struct machine_core *core, struct block *block, uint64_t slice)
+{
+	uint64_t executed = 0;
+	uint8_t order[MAX_WARPS];
+	order_warps(core, block->n_warps, order);
+	while (block->warps_alive) {
+		bool went_on = false, waits = false;
+		for (uint32_t n = 0; n < block->n_warps; n++) {
+			struct warp *w = &block->warps[order[n]];
+			if (w->runnable && warp_turn(core, w, &executed))
+				went_on = true;
+			waits |= w->spins || w->cluster_waiting;
+		}
+		if (!went_on && !waits)
+			deadlock(core, &block, 1, 0);
+		if (!went_on)
+			return BLOCK_IDLE;
+		if (executed > slice && block->warps_alive)
+			return BLOCK_RUNNING;
+		if (core->random)
+			order_warps(core, block->n_warps, order);
+	}
+	return BLOCK_DONE;
 }
 
 void

@@ -444,7 +444,7 @@ test_unsupported(void **state)
 	static const char *const others[] = { "mbarrier.init.shared.b64 [%a0], 1", "cp.async.bulk.commit_group",
 		"tex.1d.v4.f32.s32 x",
 		"add.rn.f128 %a0, %a0, %a0", "vadd.s32.s32.s32 %r1, %r1, %r1, %r1", "ld.global.v4.f64 {%a0,%a1,%a2,%a3}, [%a0]",
-		"mapa.u64 %a0, %a1, 0", "mul.wide.u64 %a0, %a1, %a2", "setmaxnreg.inc.sync.aligned.u32 24" };
+		"multimem.red.relaxed.sys.global.add.u32 [%a0], 1", "mul.wide.u64 %a0, %a1, %a2", "setmaxnreg.inc.sync.aligned.u32 24" };
 	for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
 		struct buf body = BUF_INIT;
 		buf_addf(&body, "\t%s;\n", others[k]);
