@@ -73,7 +73,7 @@ INTERNAL_PROGRAMS := $(foreach m,$(INTERNAL),$(call internal_name,$(m)))
 
 .PHONY: all programs
 all: programs man
-programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(LIBEXEC)/recorder/libcudart.so.13 \
+programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(foreach b,recorder machine,$(LIBEXEC)/$(b)/libcudart.so.13) \
 	$(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 
 $(B)/%.o: %.c Makefile
@@ -84,6 +84,7 @@ $(B)/%.o: %.c Makefile
 
 CPPFLAGS_base := -DKM_VERSION='"$(VERSION)"'
 CPPFLAGS_recorder = $(CPPFLAGS_cuda)
+CPPFLAGS_runtime = $(CPPFLAGS_cuda)
 CPPFLAGS_cuda := -I$(CUDA)/include -DKM_CUDA='"$(CUDA)"'
 CFLAGS_ptx := -O3 -fno-math-errno -march=$(PTX_MARCH)
 
@@ -105,14 +106,19 @@ endef
 LDLIBS_review := -lncursesw
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
-# The stand-in runtime: libc only, and no symbol of ours besides its own.
+# The stand-in runtime, with one of two back ends behind it, and no symbol of ours besides the runtime's own. The one
+# that records needs libc only; the one that executes has the PTX machine in it.
+RUNTIME := $(wildcard common/cuda/runtime/*.c) common/cuda/occupancy.c
 RECORDER := $(LIBEXEC)/recorder/libcudart.so.13
-RECORDER_SOURCES := $(wildcard common/cuda/recorder/*.c) common/cuda/occupancy.c
-$(RECORDER): $(call objects,$(RECORDER_SOURCES)) common/cuda/recorder/version.map
+$(RECORDER): $(call objects,$(RUNTIME) $(wildcard common/cuda/recorder/*.c))
+MACHINE := $(LIBEXEC)/machine/libcudart.so.13
+$(MACHINE): $(call objects,$(RUNTIME) $(wildcard common/eval/machine/*.c)) $(call archives,ptx cuda $(L1))
+$(MACHINE): LDLIBS_runtime := -lzstd -lm
+$(RECORDER) $(MACHINE): common/cuda/runtime/version.map
 	@mkdir -p $(@D)
 	@echo '  LD   $@'
-	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/recorder/version.map \
-		-Wl,-z,defs -o $@.tmp $(filter %.o,$^)
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/runtime/version.map -Wl,-z,defs -o $@.tmp \
+		$(filter %.o %.a,$^) $(LDLIBS_runtime)
 	$(Q)mv $@.tmp $@
 PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 $(LIBEXEC)/profiles/%: common/cuda/profiles/%

@@ -3,13 +3,17 @@
  * In: an ELF file whose content a stranger influenced (assembler statements can fill any section), and nvcc's fatbin.
  * Out: yes or no, and figures. A source can embed a foreign image and register it itself; device code is never taken
  * from the object, and the check says early that somebody tried. Formats: the fatbin is a header of 16 bytes (magic,
- * version, its own size, size of the rest) and entries (kind, version, header size, payload size); kind 2 is an ELF file
- * whose .nv.info sections hold attributes, seen in what nvcc 13.0 writes and compared with ptxas -v. */
+ * version, its own size, size of the rest) and entries (kind, version, header size, payload size; further on the size
+ * when compressed, the architecture, flags, and the size before); kind 1 is PTX, kind 2 an ELF file whose .nv.info
+ * sections hold attributes, seen in what nvcc 13.0 writes and compared with ptxas -v. */
 #include "cuda/elf_view.h"
 #include "cuda/fatbin.h"
+#include "zst/zst.h"
 
 enum {
-	WRAPPER_BYTES = 24, FATBIN_HEADER = 16, ENTRY_HEADER = 16, KIND_ELF = 2,
+	WRAPPER_BYTES = 24, FATBIN_HEADER = 16, ENTRY_HEADER = 16, KIND_PTX = 1, KIND_ELF = 2,
+	ENTRY_WITH_FLAGS = 64, OFFSET_COMPRESSED_BYTES = 16, OFFSET_ARCHITECTURE = 28, OFFSET_FLAGS = 40, FLAG_ZSTD = 0x8000,
+	FLAG_LZ4 = 0x2000,
 	ATTRIBUTE_SIZED = 4, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_REGISTERS = 0x2f, SHARED_RESERVED = 1024,
 };
 #define FATBIN_MAGIC 0xba55ed50u
@@ -138,4 +142,55 @@ fatbin_resources(const void *fatbin, size_t fatbin_bytes, struct ptxinfo *info, 
 		at += header + payload;
 	}
 	return buf_err(err, "the device image holds no machine code");
+}
+
+/* ---- images of whole programs */
+size_t
+fatbin_bytes(const void *fatbin)
+{
+	const uint8_t *bytes = fatbin;
+
+	if (little(bytes, 4) != FATBIN_MAGIC || little(bytes + 6, 2) != FATBIN_HEADER || little(bytes + 8, 8) > PTXINFO_MAX_BYTES)
+		return 0;
+	return FATBIN_HEADER + little(bytes + 8, 8);
+}
+
+static int
+take_ptx(const uint8_t *entry, struct buf *out, struct buf *err)
+{
+	uint64_t header = little(entry + 4, 4), payload = little(entry + 8, 8), flags = little(entry + OFFSET_FLAGS, 8);
+	uint64_t compressed = little(entry + OFFSET_COMPRESSED_BYTES, 4);
+
+	if (flags & FLAG_LZ4)
+		return buf_err(err, "its PTX is compressed with LZ4, which is not read: build with -no-compress");
+	if (flags & FLAG_ZSTD)
+		return zst_decode(entry + header, compressed && compressed < payload ? compressed : payload, PTXINFO_MAX_BYTES, out,
+			err);
+	/* The payload is padded with zeros. */
+	buf_add(out, entry + header, strnlen((const char *)entry + header, payload));
+	return 0;
+}
+
+int
+fatbin_ptx(const void *fatbin, size_t bytes, unsigned most, struct buf *out, struct buf *err)
+{
+	const uint8_t *start = fatbin, *best = NULL;
+	uint64_t at = FATBIN_HEADER, best_architecture = 0;
+
+	while (bytes - at >= ENTRY_WITH_FLAGS) {
+		uint64_t header = little(start + at + 4, 4), payload = little(start + at + 8, 8);
+		uint64_t architecture = little(start + at + OFFSET_ARCHITECTURE, 4);
+
+		if (header < ENTRY_WITH_FLAGS || header > bytes - at || payload > bytes - at - header)
+			return buf_err(err, "the device image's entries run past its end");
+		if (little(start + at, 2) == KIND_PTX && architecture <= most && architecture >= best_architecture) {
+			best = start + at;
+			best_architecture = architecture;
+		}
+		at += header + payload;
+	}
+	if (!best)
+		return buf_err(err, "it holds no PTX for compute capability %u.%u or less, only other code: build with -gencode "
+			"arch=compute_%u,code=compute_%u, and not with -rdc=true", most / 10, most % 10, most, most);
+	return take_ptx(best, out, err);
 }

@@ -13,4 +13,10 @@ int fatbin_check(const void *object, size_t object_bytes, const void *fatbin, si
  * what ptxas -v prints, no message of a source can get in between. 0, or -1 with a sentence. */
 int fatbin_resources(const void *fatbin, size_t fatbin_bytes, struct ptxinfo *info, struct buf *err);
 
+/* Size of the image that starts there, from its own header; 0 when it is no fatbin. */
+size_t fatbin_bytes(const void *fatbin);
+/* The PTX in it for the highest architecture not above `most` (90), decompressed where it is compressed with zstd.
+ * 0, or -1 with a sentence. */
+int fatbin_ptx(const void *fatbin, size_t bytes, unsigned most, struct buf *out, struct buf *err);
+
 #endif

@@ -64,13 +64,13 @@ split(char *line, struct fields *f)
 }
 
 static int
-take_kernel(struct job_text *j, const struct fields *f, struct recorder_kernel *k)
+take_kernel(struct job_text *j, const struct fields *f, struct runtime_kernel *k)
 {
-	struct recorder_parameter *parameter;
+	struct runtime_parameter *parameter;
 
 	if (f->count < 14 || f->count % 2)
 		return -1;
-	*k = (struct recorder_kernel){ .name = arena_strdup(&j->arena, f->text[1]), .registers = (uint32_t)f->number[2],
+	*k = (struct runtime_kernel){ .name = arena_strdup(&j->arena, f->text[1]), .registers = (uint32_t)f->number[2],
 		.static_shared = (uint32_t)f->number[3], .local_bytes = (uint32_t)f->number[4],
 		.constant_bytes = (uint32_t)f->number[5], .max_threads = (uint32_t)f->number[6],
 		.parameter_bytes = (uint32_t)f->number[13], .parameters = (uint32_t)(f->count - 14) / 2 };
@@ -80,7 +80,7 @@ take_kernel(struct job_text *j, const struct fields *f, struct recorder_kernel *
 	}
 	parameter = arena_alloc(&j->arena, (k->parameters + 1) * sizeof *parameter);
 	for (uint32_t p = 0; p < k->parameters; p++) {
-		parameter[p] = (struct recorder_parameter){ (uint32_t)f->number[14 + 2 * p], (uint32_t)f->number[15 + 2 * p] };
+		parameter[p] = (struct runtime_parameter){ (uint32_t)f->number[14 + 2 * p], (uint32_t)f->number[15 + 2 * p] };
 		if (k->parameter_bytes > CUDA_MAX_PARAMETER_BYTES || parameter[p].offset > k->parameter_bytes ||
 		    parameter[p].bytes > k->parameter_bytes - parameter[p].offset)
 			return -1;
@@ -104,9 +104,9 @@ take_line(struct job_text *j, const struct fields *f)
 	} else if (!strcmp(word, "next") && f->count == 2) {
 		job->next_address = f->number[1];
 	} else if (!strcmp(word, "kernel")) {
-		return take_kernel(j, f, (struct recorder_kernel *)&job->kernel[job->kernels++]);
+		return take_kernel(j, f, (struct runtime_kernel *)&job->kernel[job->kernels++]);
 	} else if (!strcmp(word, "symbol") && f->count == 4) {
-		((struct recorder_symbol *)job->symbol)[job->symbols++] = (struct recorder_symbol){
+		((struct runtime_symbol *)job->symbol)[job->symbols++] = (struct runtime_symbol){
 			arena_strdup(&j->arena, f->text[1]), f->number[2], f->number[3] };
 	} else if (!strcmp(word, "buffer") && f->count == 5) {
 		((struct recorder_buffer *)job->buffer)[job->buffers++] = (struct recorder_buffer){

@@ -28,7 +28,7 @@ struct parser {
 	uint32_t ranges, range_room, operation_room, kernel_room;
 	uint64_t next_scratch;	/* first arena address that no buffer was given yet */
 	uint64_t live_scratch, call_upload;
-	bool recorded[PLAN_MAX_EVENTS];
+	bool recorded[PLAN_MAX_EVENTS], stream_known[PLAN_MAX_STREAMS];
 	enum cuda_verdict verdict;
 	struct buf *reason;
 	const char *field[MAX_FIELDS];
@@ -187,9 +187,11 @@ field_stream(struct parser *p, int i, struct plan_operation *o)
 
 	if (field_number(p, i, PLAN_MAX_STREAMS - 1, &stream) < 0)
 		return -1;
-	if (!stream && o->kind != PLAN_SYNCHRONISE)
-		return bad(p, "uses the default stream");
 	o->stream = (uint16_t)stream;
+	if (stream > PLAN_GIVEN_STREAM && !p->stream_known[stream])
+		return bad(p, "uses a stream that was not created");
+	if (stream == PLAN_LEGACY_STREAM && o->kind <= PLAN_UPLOAD)
+		p->plan->legacy_stream = true;
 	if (stream >= p->plan->streams)
 		p->plan->streams = (uint32_t)stream + 1;
 	return 0;
@@ -528,7 +530,24 @@ line_synchronise(struct parser *p)
 	struct plan_operation *o = add_operation(p, PLAN_SYNCHRONISE);
 
 	p->plan->device_synchronised = true;
-	return !o || need_fields(p, 2) < 0 || field_stream(p, 1, o) < 0 ? -1 : 0;
+	if (!o || need_fields(p, 2) < 0)
+		return -1;
+	o->whole_device = field_is(p, 1, "device");
+	return o->whole_device ? 0 : field_stream(p, 1, o);
+}
+
+static int
+line_stream(struct parser *p)
+{
+	uint64_t stream;
+
+	if (need_fields(p, 3) < 0 || field_number(p, 1, PLAN_MAX_STREAMS - 1, &stream) < 0)
+		return -1;
+	if (stream <= PLAN_GIVEN_STREAM || p->stream_known[stream])
+		return bad(p, "creates a stream that is there");
+	p->stream_known[stream] = true;
+	p->plan->independent[stream] = field_is(p, 2, "independent");
+	return p->plan->independent[stream] || field_is(p, 2, "blocking") ? 0 : bad(p, "creates a stream of no known kind");
 }
 
 static int
@@ -551,7 +570,7 @@ static const struct { const char *word; int (*read)(struct parser *p); } lines[]
 	{ "launch", line_launch }, { "memset", line_memset }, { "copy", line_copy }, { "upload", line_upload },
 	{ "allocate", line_allocate }, { "free", line_free }, { "record", line_event }, { "wait", line_event },
 	{ "await", line_event },
-	{ "synchronise", line_synchronise }, { "kernel", line_kernel }, { "buffer", line_buffer },
+	{ "synchronise", line_synchronise }, { "stream", line_stream }, { "kernel", line_kernel }, { "buffer", line_buffer },
 	{ "call", line_call }, { "profile", line_profile },
 };
 
@@ -668,40 +687,63 @@ operation_name(const struct plan *plan, const struct plan_operation *o)
 	return o->kind == PLAN_LAUNCH ? plan->kernel[o->launch.kernel].name : names[o->kind];
 }
 
+/* The legacy stream's operation waits for all blocking streams, and what is issued to them later waits for it. */
+static void
+join_blocking(const struct plan *plan, struct clocks *c, bool before)
+{
+	uint32_t *legacy = c->done[PLAN_LEGACY_STREAM];
+
+	for (uint32_t s = PLAN_GIVEN_STREAM; s < PLAN_MAX_STREAMS; s++)
+		if (!plan->independent[s])
+			join_clock(before ? legacy : c->done[s], before ? c->done[s] : legacy);
+}
+
+static void
+follow_operation(const struct plan *plan, const struct plan_operation *o, struct clocks *c,
+	uint32_t (*event)[PLAN_MAX_STREAMS], uint32_t *issued)
+{
+	uint32_t *host = c->done[PLAN_MAX_STREAMS], *mine = c->done[o->stream];
+
+	if (o->kind == PLAN_SYNCHRONISE) {
+		for (uint32_t s = 0; s < PLAN_MAX_STREAMS; s++)
+			if (o->whole_device || s == o->stream)
+				join_clock(host, c->done[s]);
+		return;
+	}
+	if (o->kind == PLAN_AWAIT) {
+		join_clock(host, event[o->event]);
+		return;
+	}
+	join_clock(mine, host);
+	if (o->stream == PLAN_LEGACY_STREAM)
+		join_blocking(plan, c, true);
+	if (o->kind == PLAN_EVENT_RECORD)
+		memcpy(event[o->event], mine, sizeof *event);
+	else if (o->kind == PLAN_EVENT_WAIT)
+		join_clock(mine, event[o->event]);
+	else if (o->kind <= PLAN_UPLOAD)
+		mine[o->stream] = ++issued[o->stream];
+	if (o->stream == PLAN_LEGACY_STREAM)
+		join_blocking(plan, c, false);
+}
+
 int
 plan_check_joined(const struct plan *plan, uint32_t call, struct buf *reason)
 {
 	struct clocks *c = xcalloc(1, sizeof *c);
 	uint32_t (*event)[PLAN_MAX_STREAMS] = xcalloc(plan->events + 1, sizeof *event);
-	uint32_t *host = c->done[PLAN_MAX_STREAMS], issued[PLAN_MAX_STREAMS] = { 0 };
+	uint32_t issued[PLAN_MAX_STREAMS] = { 0 };
 	const struct plan_operation *last[PLAN_MAX_STREAMS] = { NULL };
 	int failed = 0;
 
 	for (uint32_t i = plan->call_start[call]; i < plan->call_start[call + 1]; i++) {
 		const struct plan_operation *o = &plan->operation[i];
-		uint32_t *mine = c->done[o->stream];
 
-		if (o->kind == PLAN_SYNCHRONISE) {
-			for (uint32_t s = 0; s < PLAN_MAX_STREAMS; s++)
-				if (!o->stream || s == o->stream)
-					join_clock(host, c->done[s]);
-			continue;
-		}
-		if (o->kind == PLAN_AWAIT) {
-			join_clock(host, event[o->event]);
-			continue;
-		}
-		join_clock(mine, host);
-		if (o->kind == PLAN_EVENT_RECORD) {
-			memcpy(event[o->event], mine, sizeof event[o->event]);
-		} else if (o->kind == PLAN_EVENT_WAIT) {
-			join_clock(mine, event[o->event]);
-		} else if (o->kind <= PLAN_UPLOAD) {
-			mine[o->stream] = ++issued[o->stream];
+		follow_operation(plan, o, c, event, issued);
+		if (o->kind <= PLAN_UPLOAD)
 			last[o->stream] = o;
-		}
 	}
-	join_clock(c->done[PLAN_GIVEN_STREAM], host);
+	join_clock(c->done[PLAN_GIVEN_STREAM], c->done[PLAN_MAX_STREAMS]);
 	for (uint32_t s = 0; s < PLAN_MAX_STREAMS && !failed; s++)
 		if (c->done[PLAN_GIVEN_STREAM][s] < issued[s])
 			failed = buf_err(reason, "work on another stream (the last is %s) is not joined back to `stream` before "
@@ -770,7 +812,10 @@ write_operation(const struct plan_operation *o, struct buf *out)
 		buf_addf(out, "await %u", o->event);
 		break;
 	case PLAN_SYNCHRONISE:
-		buf_addf(out, "synchronise %u", o->stream);
+		if (o->whole_device)
+			buf_adds(out, "synchronise device");
+		else
+			buf_addf(out, "synchronise %u", o->stream);
 		break;
 	}
 	buf_addc(out, '\n');
@@ -786,6 +831,8 @@ plan_write(const struct plan *plan, struct buf *out)
 			(unsigned long long)plan->buffer[i].bytes);
 	for (uint32_t i = 0; i < plan->kernels; i++)
 		buf_addf(out, "kernel %u %s\n", i, plan->kernel[i].name);
+	for (uint32_t s = PLAN_GIVEN_STREAM + 1; s < plan->streams; s++)
+		buf_addf(out, "stream %u %s\n", s, plan->independent[s] ? "independent" : "blocking");
 	for (uint32_t call = 0; call < plan->calls; call++) {
 		buf_addf(out, "call %u\n", call);
 		for (uint32_t i = plan->call_start[call]; i < plan->call_start[call + 1]; i++)

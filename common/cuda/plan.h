@@ -9,10 +9,12 @@
 #include "cuda/cuda.h"
 #include "cuda/ptxinfo.h"
 
-enum { PLAN_MAX_OPERATIONS = 10000, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 4 };
+enum { PLAN_MAX_OPERATIONS = 10000, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 4,
+	PLAN_MAX_CLUSTER = 16 };
 #define PLAN_MAX_BYTES (16u << 20)
-/* The stream that solve() was given; 0 is never used (the default stream is refused). */
-enum { PLAN_GIVEN_STREAM = 1 };
+/* The legacy default stream, and the stream that solve() was given, which is a blocking one: each waits for what was
+ * issued to the other before. */
+enum { PLAN_LEGACY_STREAM, PLAN_GIVEN_STREAM };
 
 enum plan_kind {
 	PLAN_LAUNCH, PLAN_MEMSET, PLAN_COPY, PLAN_UPLOAD, PLAN_ALLOCATE, PLAN_FREE,
@@ -40,7 +42,8 @@ struct plan_memory {
 
 struct plan_operation {
 	enum plan_kind kind;
-	uint16_t stream;	/* PLAN_GIVEN_STREAM is solve's; SYNCHRONISE: 0 means the whole device */
+	uint16_t stream;
+	bool whole_device;	/* SYNCHRONISE: not one stream but all */
 	uint32_t event;		/* EVENT_RECORD, EVENT_WAIT, AWAIT */
 	uint32_t line;		/* in the text, for messages */
 	union {
@@ -74,6 +77,8 @@ struct plan {
 	uint32_t call_start[PLAN_MAX_CALLS + 1];	/* operations of call i are [start i, start i+1) */
 	uint64_t scratch_bytes;		/* most that was live at once */
 	uint64_t upload_bytes;		/* host-computed bytes, in all */
+	bool independent[PLAN_MAX_STREAMS];	/* created with cudaStreamNonBlocking: the legacy stream does not wait for it */
+	bool legacy_stream;		/* some work is on the legacy default stream */
 	bool device_synchronised;	/* cudaDeviceSynchronize or cudaStreamSynchronize was called */
 	bool host_address_words;	/* some argument depends on addresses, yet is no plain pointer */
 };

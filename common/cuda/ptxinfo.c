@@ -152,7 +152,7 @@ skip_statement(struct reader *r, struct token t)
 struct declaration {
 	const char *name;
 	uint64_t alignment, element_bytes, bytes;
-	bool array;
+	bool array, managed;
 };
 
 static int
@@ -169,8 +169,13 @@ read_declaration(struct reader *r, struct token *t, struct declaration *d)
 			*t = next_token(r);
 			continue;
 		}
-		if (token_is(*t, ".attribute"))
-			return buf_err(r->err, "__managed__ variables are not supported: host and device share no memory");
+		if (token_is(*t, ".attribute")) {	/* of those there is .managed, in parentheses */
+			while (t->length && !token_is(*t, ")")) {
+				d->managed |= token_is(*t, ".managed");
+				*t = next_token(r);
+			}
+			continue;
+		}
 		if (token_is(*t, ".align")) {
 			*t = next_token(r);
 			if (token_number(*t, 1 << 16, &d->alignment) < 0 || !d->alignment ||
@@ -330,7 +335,7 @@ read_symbol(struct reader *r, bool constant)
 		return buf_err(r->err, "the PTX has more than %llu bytes of variables", (unsigned long long)CUDA_REGION_BYTES);
 	info->symbol = grown(r, info->symbol, info->symbols, &r->symbol_room, sizeof *info->symbol);
 	info->symbol[info->symbols++] = (struct ptxinfo_symbol){ d.name, r->next_symbol, d.bytes, (uint32_t)d.alignment,
-		constant };
+		constant, d.managed };
 	r->next_symbol += slot;
 	return 0;
 }

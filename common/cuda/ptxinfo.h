@@ -36,7 +36,7 @@ struct ptxinfo_symbol {
 	const char *name;
 	uint64_t address, bytes;
 	uint32_t alignment;
-	bool constant;
+	bool constant, managed;
 };
 
 struct ptxinfo {

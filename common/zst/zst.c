@@ -163,6 +163,23 @@ zst_register(void)
 	io_register(&codec);
 }
 
+int
+zst_decode(const void *bytes, size_t count, size_t max_bytes, struct buf *out, struct buf *err)
+{
+	unsigned long long plain = ZSTD_getFrameContentSize(bytes, count);
+	size_t got;
+
+	if (plain == ZSTD_CONTENTSIZE_ERROR || plain == ZSTD_CONTENTSIZE_UNKNOWN || plain > max_bytes)
+		return buf_err(err, "the compressed bytes are no zstd frame that says its size, or are over %zu bytes", max_bytes);
+	buf_reserve(out, (size_t)plain + 1);
+	got = ZSTD_decompress(out->data + out->len, (size_t)plain, bytes, count);
+	if (ZSTD_isError(got))
+		return buf_err(err, "cannot decompress: %s", ZSTD_getErrorName(got));
+	out->len += got;
+	out->data[out->len] = 0;
+	return 0;
+}
+
 const char *
 zst_version(void)
 {

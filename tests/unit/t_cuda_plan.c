@@ -57,24 +57,26 @@ every_line_is_read(void **state)
 	assert_int_equal(verdict, CUDA_OK);
 	plan_write(p, &text);
 	assert_string_equal(buf_str(&text), sound.data);
-	assert_int_equal(p->operations, 12);
+	assert_int_equal(p->operations, 14);
 	assert_int_equal(p->streams, 3);
 	assert_int_equal(p->scratch_bytes, 5000);
 	assert_int_equal(p->upload_bytes, 3);
 	assert_int_equal(p->symbols, 1);
-	assert_true(p->device_synchronised);
+	assert_true(p->device_synchronised && p->legacy_stream && p->independent[2] && !p->independent[1]);
+	assert_true(p->operation[9].whole_device && !p->operation[10].whole_device);
+	assert_int_equal(p->operation[10].stream, 2);
 	o = &p->operation[1];
 	assert_int_equal(o->memory.pitch, 512);
 	assert_int_equal(o->memory.width, 100);
 	assert_int_equal(o->memory.height, 8);
 	assert_int_equal(o->memory.value, 1);
-	o = &p->operation[9];
+	o = &p->operation[11];
 	assert_int_equal(o->kind, PLAN_LAUNCH);
 	assert_string_equal(p->kernel[o->launch.kernel].name, "add");
 	assert_int_equal(o->launch.cluster[0], 2);
 	assert_true(o->launch.cooperative);
 	assert_memory_equal(o->launch.arguments, "\x00\xf0\x1f\x00\x00\x30\x00\x00", 8);
-	assert_int_equal(p->operation[10].launch.argument_bytes, 26);
+	assert_int_equal(p->operation[12].launch.argument_bytes, 26);
 	assert_int_equal(plan_check_joined(p, 0, &reason), 0);
 	plan_free(p);
 	buf_release(&text);
@@ -143,7 +145,11 @@ tampering_is_seen(void **state)
 		{ "wait 2 0", "wait 64 0", "over its limit" },
 		{ "record 0 1", "record 4096 1", "over its limit" },
 		{ "await 1\n", "await 7\n", "not recorded" },
-		{ "upload 2", "upload 0", "default stream" },
+		{ "upload 2", "upload 3", "was not created" },
+		{ "stream 2", "stream 1", "creates a stream that is there" },
+		{ "call 0\n", "stream 2 blocking\ncall 0\n", "creates a stream that is there" },
+		{ "2 independent", "2 somehow", "of no known kind" },
+		{ "synchronise device", "synchronise all", "malformed number" },
 		{ "launch 1 1 4 1 1 256", "launch 2 1 4 1 1 256", "not named" },
 		{ "launch 1 1 4 1 1 256", "launch 1 1 0 1 1 256", "impossible grid" },
 		{ "launch 1 1 4 1 1 256", "launch 1 1 4 65536 1 256", "impossible grid" },
@@ -283,11 +289,20 @@ joins_follow_events(void **state)
 		{ WORK("2") "record 0 2\nwait 3 0\nrecord 1 3\n" WORK("2") "wait 1 1\n", false },
 		{ WORK("2") "synchronise 2\n", true },
 		{ WORK("2") "synchronise 1\n", false },
-		{ WORK("2") "synchronise 0\n", true },
+		{ WORK("2") "synchronise device\n", true },
+		{ WORK("2") "synchronise 0\n", false },
 		{ "synchronise 2\n" WORK("2"), false },
 		{ WORK("2") "record 0 2\nawait 0\n", true },
 		{ WORK("2") "record 0 2\nawait 0\n" WORK("3") "record 0 3\nwait 1 0\n", true },
 		{ WORK("2") "record 0 2\nrecord 0 3\nwait 1 0\n", false },	/* the last record counts */
+		/* The legacy stream waits for the blocking ones, 1 and 2, and they for it; 3 is independent. */
+		{ WORK("0"), true },
+		{ WORK("2") WORK("0"), true },
+		{ WORK("0") WORK("2"), false },
+		{ WORK("3") WORK("0"), false },
+		{ WORK("3") "record 0 3\nwait 0 0\n", true },
+		{ WORK("2") "record 0 0\nwait 1 0\n", true },
+		{ WORK("0") "synchronise 0\n" WORK("3"), false },
 	};
 	struct buf text = BUF_INIT, reason = BUF_INIT;
 
@@ -298,7 +313,7 @@ joins_follow_events(void **state)
 
 		buf_reset(&text);
 		buf_addf(&text, "plan 1\nprofile h200\nbuffer input x 0x3000001ff000 4096\nbuffer output y 0x3000005ff000 4096\n"
-			"call 0\n%send\n", cases[i].lines);
+			"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", cases[i].lines);
 		p = parse(buf_str(&text), &verdict, &reason);
 		assert_non_null(p);
 		if ((plan_check_joined(p, 0, &reason) == 0) != cases[i].joined)

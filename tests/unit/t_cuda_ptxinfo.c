@@ -85,7 +85,7 @@ broken_text_is_refused(void **state)
 		".global .b8 a[68719476736]; .global .b8 b[68719476736];",
 		".global .b8 a[4294967296][4294967296];",
 		".entry (",
-		".global .attribute(.managed) .align 4 .b8 a[4];",
+		".global .attribute(.managed",
 	};
 
 	(void)state;

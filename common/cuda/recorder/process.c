@@ -82,8 +82,8 @@ on_fault(int signal_number, siginfo_t *info, void *context)
 		refuse("TIMEOUT", "the host code of solve() takes too much processor time");
 	if (signal_number == SIGABRT)
 		refuse(RUNTIME_ERROR, "host code aborted (a failed assertion, an exception that nobody caught, or a broken heap)");
-	if ((signal_number == SIGSEGV || signal_number == SIGBUS) && is_device(info->si_addr))
-		refuse(RUNTIME_ERROR, "host code touches device memory at %s: only kernels may", describe_pointer(info->si_addr));
+	if ((signal_number == SIGSEGV || signal_number == SIGBUS) && back_is_device(info->si_addr))
+		refuse(RUNTIME_ERROR, "host code touches device memory at %s: only kernels may", runtime_describe(info->si_addr));
 	refuse(RUNTIME_ERROR, "host code crashed: %s", signal_number == SIGSEGV || signal_number == SIGBUS ?
 		"invalid memory access, or its stack is full" : signal_number == SIGFPE ? "division by zero" :
 		signal_number == SIGILL ? "invalid instruction" : "signal");

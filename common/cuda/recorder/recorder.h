@@ -2,22 +2,7 @@
 #ifndef CUDA_RECORDER_RECORDER_H
 #define CUDA_RECORDER_RECORDER_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "cuda/profile.h"
-
-struct recorder_parameter {
-	uint32_t offset, bytes;
-};
-
-struct recorder_kernel {
-	const char *name;
-	uint32_t parameters, parameter_bytes;
-	const struct recorder_parameter *parameter;
-	uint32_t registers, static_shared, local_bytes, constant_bytes, max_threads;
-	uint32_t required_block[3], required_cluster[3];
-};
+#include "cuda/runtime/back.h"
 
 /* Device memory that is live from the start. */
 struct recorder_buffer {
@@ -26,18 +11,13 @@ struct recorder_buffer {
 	bool writable;
 };
 
-struct recorder_symbol {
-	const char *name;
-	uint64_t address, bytes;
-};
-
 /* All borrowed, valid for the life of the process. Addresses are the plan's; the candidate sees them plus shift. */
 struct recorder_job {
 	const char *profile_name;
 	const struct gpu_profile *profile;
-	const struct recorder_kernel *kernel;
+	const struct runtime_kernel *kernel;
 	uint32_t kernels;
-	const struct recorder_symbol *symbol;
+	const struct runtime_symbol *symbol;
 	uint32_t symbols;
 	const struct recorder_buffer *buffer;
 	uint32_t buffers;
@@ -47,7 +27,7 @@ struct recorder_job {
 	int plan_descriptor;		/* the plan is written here, once, at the end */
 };
 
-/* Once, before the candidate is loaded. -1: the address range is taken. */
+/* Once, before the candidate is loaded. -1: no memory, or the address range is taken. */
 int kernelmosaic_recorder_start(const struct recorder_job *job);
 /* The stream to hand to solve(). */
 void *kernelmosaic_recorder_stream(void);

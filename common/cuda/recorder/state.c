@@ -1,4 +1,4 @@
-/* The recorder's text, its ends, and the runtime's last error.
+/* The recorder's text and its ends.
  *
  * In: calls of the other files. Out: the plan (common/cuda/PLAN.md) on one descriptor, written once, at the end. The
  * text is kept in a mapping of its own: a candidate that tramples its heap does not trample the plan by accident. What
@@ -18,9 +18,7 @@ const struct recorder_job *job;
 static char *text;
 static size_t length;
 static unsigned operations;
-static bool in_call, launch_failed;
-static cudaError_t last_error;
-static char first_failure[MAX_REASON];
+static bool in_call;
 
 static ON_SIGNAL_STACK void
 write_all(const char *bytes, size_t count)
@@ -42,6 +40,8 @@ ON_SIGNAL_STACK void
 refuse(const char *status, const char *format, ...)
 {
 	char line[MAX_REASON + 64];
+	bool stands;
+	const char *first_failure = runtime_failure(&stands);
 	int head = snprintf(line, sizeof line, "refuse %s ", status), n;
 	va_list args;
 
@@ -89,7 +89,7 @@ plan_operation(const void *bytes, size_t count, const char *format, ...)
 	if (!in_call)
 		refuse(UNSUPPORTED, "work for the GPU is issued outside solve(), by a static initialiser");
 	if (++operations > MAX_OPERATIONS)
-		refuse(UNSUPPORTED, "solve() issues more than %d operations in %d calls", MAX_OPERATIONS, 2);
+		refuse(UNSUPPORTED, "solve() issues more than %d operations in the calls of one recording", MAX_OPERATIONS);
 	va_start(args, format);
 	append(format, args);
 	va_end(args);
@@ -102,55 +102,6 @@ plan_operation(const void *bytes, size_t count, const char *format, ...)
 	if (bytes && !count)
 		text[length++] = '-';
 	text[length++] = '\n';
-}
-
-bool
-plan_in_call(void)
-{
-	return in_call;
-}
-
-/* ---- errors */
-cudaError_t
-fail(cudaError_t error)
-{
-	if (error)
-		last_error = error;
-	return error;
-}
-
-cudaError_t
-fail_because(cudaError_t error, const char *format, ...)
-{
-	va_list args;
-
-	if (!*first_failure) {
-		va_start(args, format);
-		vsnprintf(first_failure, sizeof first_failure, format, args);
-		va_end(args);
-	}
-	return fail(error);
-}
-
-void
-note_launch(bool succeeded)
-{
-	launch_failed = !succeeded;
-}
-
-EXPORT cudaError_t
-cudaGetLastError(void)
-{
-	cudaError_t error = last_error;
-
-	last_error = cudaSuccess;
-	return error;
-}
-
-EXPORT cudaError_t
-cudaPeekAtLastError(void)
-{
-	return last_error;
 }
 
 /* ---- what km-record calls */
@@ -170,6 +121,12 @@ kernelmosaic_recorder_start(const struct recorder_job *given)
 	return 0;
 }
 
+EXPORT void *
+kernelmosaic_recorder_stream(void)
+{
+	return runtime_given_stream();
+}
+
 EXPORT void
 kernelmosaic_loaded(void)
 {
@@ -182,18 +139,19 @@ kernelmosaic_recorder_call(unsigned index)
 {
 	plan_line("call %u\n", index);
 	in_call = true;
-	launch_failed = false;
 	memory_call();
-	last_error = cudaSuccess;
-	*first_failure = 0;
+	runtime_reset_failure();
 }
 
 EXPORT void
 kernelmosaic_recorder_called(void)
 {
+	bool stands;
+	const char *words = runtime_failure(&stands);
+
 	in_call = false;
-	if (*first_failure && (launch_failed || last_error))
-		refuse(RUNTIME_ERROR, "%s", first_failure);
+	if (*words && stands)
+		refuse(RUNTIME_ERROR, "%s", words);
 }
 
 EXPORT void

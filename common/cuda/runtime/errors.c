@@ -1,9 +1,16 @@
-/* Names of the runtime's errors, and the words for those that the recorder returns.
+/* The runtime's last error, the names of all, and the words for those that are returned here.
  *
  * In: a number. Out: text as the runtime of CUDA 13.0 gives it. */
-#include <stddef.h>
+#include <stdarg.h>
+#include <stdio.h>
 
-#include "cuda/recorder/state.h"
+#include "cuda/runtime/front.h"
+
+enum { MAX_WORDS = 500 };
+
+static cudaError_t last_error;
+static bool launch_failed;
+static char first_failure[MAX_WORDS];
 
 static const struct { int error; const char *words; } texts[] = {
 	{ 0, "no error" },
@@ -18,7 +25,14 @@ static const struct { int error; const char *words; } texts[] = {
 	{ 215, "limit is not supported on this architecture" },
 	{ 400, "invalid resource handle" },
 	{ 600, "device not ready" },
+	{ 700, "an illegal memory access was encountered" },
 	{ 701, "too many resources requested for launch" },
+	{ 702, "the launch timed out and was terminated" },
+	{ 710, "device-side assert triggered" },
+	{ 714, "hardware stack error" },
+	{ 715, "an illegal instruction was encountered" },
+	{ 716, "misaligned address" },
+	{ 719, "unspecified launch failure" },
 	{ 720, "too many blocks in cooperative launch" },
 	{ 801, "operation not supported" },
 	{ 912, "a kernel launch error has occurred due to cluster misconfiguration" },
@@ -88,10 +102,10 @@ static const struct { int error; const char *name; } names[] = {
 };
 
 const char *
-error_text(cudaError_t error)
+runtime_error_text(int error)
 {
 	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-		if (texts[i].error == (int)error)
+		if (texts[i].error == error)
 			return texts[i].words;
 	return NULL;
 }
@@ -105,11 +119,77 @@ cudaGetErrorName(cudaError_t error)
 	return "unrecognized error code";
 }
 
-/* Errors that the recorder never returns have their name for words. */
+/* Errors that are never returned here have their name for words. */
 EXPORT const char *
 cudaGetErrorString(cudaError_t error)
 {
-	const char *words = error_text(error);
+	const char *words = runtime_error_text((int)error);
 
 	return words ? words : cudaGetErrorName(error);
+}
+
+/* ---- the last one */
+cudaError_t
+fail(cudaError_t error)
+{
+	if (error)
+		last_error = error;
+	return error;
+}
+
+cudaError_t
+fail_because(cudaError_t error, const char *format, ...)
+{
+	char words[MAX_WORDS];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(words, sizeof words, format, args);
+	va_end(args);
+	if (!*first_failure)
+		snprintf(first_failure, sizeof first_failure, "%s", words);
+	back_failed(words);
+	return fail(error);
+}
+
+cudaError_t
+done(int error)
+{
+	return fail((cudaError_t)error);
+}
+
+void
+note_launch(bool succeeded)
+{
+	launch_failed = !succeeded;
+}
+
+const char *
+runtime_failure(bool *stands)
+{
+	*stands = launch_failed || last_error;
+	return first_failure;
+}
+
+void
+runtime_reset_failure(void)
+{
+	launch_failed = false;
+	last_error = cudaSuccess;
+	*first_failure = 0;
+}
+
+EXPORT cudaError_t
+cudaGetLastError(void)
+{
+	cudaError_t error = back_sticky() ? (cudaError_t)back_sticky() : last_error;
+
+	last_error = cudaSuccess;
+	return error;
+}
+
+EXPORT cudaError_t
+cudaPeekAtLastError(void)
+{
+	return back_sticky() ? (cudaError_t)back_sticky() : last_error;
 }

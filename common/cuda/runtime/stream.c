@@ -1,9 +1,10 @@
 /* Streams and events: numbers for handles, and the edges between them.
  *
- * In: the candidate's calls. Out: record, wait, await and synchronise lines. The default streams are refused by name,
- * for nothing orders them with the stream that solve() was given. */
+ * In: the program's calls. Out: what the back end notes or does. The legacy default stream has number 0: the work on it
+ * is ordered after all that was issued to blocking streams before, and before all that is issued to them later, and the
+ * stream that solve() is given is a blocking one. The per-thread default stream is ordered with nothing. */
 
-#include "cuda/recorder/state.h"
+#include "cuda/runtime/front.h"
 
 struct handle {
 	bool live, recorded;
@@ -12,13 +13,13 @@ struct handle {
 };
 
 static struct handle streams[MAX_STREAMS], events[MAX_EVENTS];
-static int stream_count = 2, event_count;	/* 1 is the given stream */
+static int stream_count = STREAM_FIRST_OWN, event_count;
 
-EXPORT void *
-kernelmosaic_recorder_stream(void)
+void *
+runtime_given_stream(void)
 {
-	streams[1].live = true;
-	return &streams[1];
+	streams[STREAM_GIVEN].live = true;
+	return &streams[STREAM_GIVEN];
 }
 
 int
@@ -26,9 +27,16 @@ stream_number(cudaStream_t stream, const char *call)
 {
 	const struct handle *h = (const struct handle *)stream;
 
-	if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
-		refuse(RUNTIME_ERROR, "%.200s is issued on the default stream: use the `stream` that solve() was given", call);
-	if (h < &streams[1] || h >= &streams[MAX_STREAMS] || ((const char *)h - (const char *)streams) % sizeof *h || !h->live)
+	if (!stream || stream == cudaStreamLegacy)
+		return STREAM_LEGACY;
+	if (stream == cudaStreamPerThread) {
+		if (!back_executes)
+			refuse(RUNTIME_ERROR, "%.200s is issued on the per-thread default stream, which is not ordered with `stream`: "
+				"use the `stream` that solve() was given", call);
+		return STREAM_LEGACY;
+	}
+	if (h < &streams[STREAM_GIVEN] || h >= &streams[MAX_STREAMS] ||
+	    ((const char *)h - (const char *)streams) % sizeof *h || !h->live)
 		return -1;
 	return (int)(h - streams);
 }
@@ -43,17 +51,32 @@ event_number(cudaEvent_t event)
 	return (int)(h - events);
 }
 
+/* A number that is free. In a plan every stream and event keeps its number for good. */
+static int
+free_handle(const struct handle *handles, int *count, int first, int max)
+{
+	if (*count < max)
+		return (*count)++;
+	for (int i = first; back_executes && i < max; i++)
+		if (!handles[i].live)
+			return i;
+	return -1;
+}
+
 /* ---- streams */
 EXPORT cudaError_t
 cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)
 {
+	int number;
+
 	if (!stream || flags > cudaStreamNonBlocking)
 		return fail(cudaErrorInvalidValue);
-	if (stream_count == MAX_STREAMS)
-		refuse(UNSUPPORTED, "solve() creates more than %d streams in 2 calls", MAX_STREAMS - 2);
-	streams[stream_count] = (struct handle){ true, false, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority };
-	*stream = (cudaStream_t)&streams[stream_count++];
-	return cudaSuccess;
+	number = free_handle(streams, &stream_count, STREAM_FIRST_OWN, MAX_STREAMS);
+	if (number < 0)
+		refuse(UNSUPPORTED, "there are more than %d streams", MAX_STREAMS - STREAM_FIRST_OWN);
+	streams[number] = (struct handle){ true, false, flags, priority > 0 ? 0 : priority < -5 ? -5 : priority };
+	*stream = (cudaStream_t)&streams[number];
+	return done(back_new_stream(number, !(flags & cudaStreamNonBlocking)));
 }
 
 EXPORT cudaError_t
@@ -75,7 +98,9 @@ cudaStreamDestroy(cudaStream_t stream)
 
 	if (number < 0)
 		return fail(cudaErrorInvalidResourceHandle);
-	if (number == 1)
+	if (number == STREAM_LEGACY)
+		return fail(cudaErrorInvalidResourceHandle);
+	if (number == STREAM_GIVEN)
 		refuse(RUNTIME_ERROR, "solve() destroys the stream that it was given");
 	streams[number].live = false;
 	return cudaSuccess;
@@ -84,22 +109,15 @@ cudaStreamDestroy(cudaStream_t stream)
 EXPORT cudaError_t
 cudaStreamSynchronize(cudaStream_t stream)
 {
-	int number;
+	int number = stream_number(stream, "cudaStreamSynchronize");
 
-	if (!stream || stream == cudaStreamLegacy || stream == cudaStreamPerThread)
-		return cudaSuccess;	/* nothing is ever on it */
-	number = stream_number(stream, "cudaStreamSynchronize");
-	if (number < 0)
-		return fail(cudaErrorInvalidResourceHandle);
-	plan_operation(NULL, 0, "synchronise %d", number);
-	return cudaSuccess;
+	return number < 0 ? fail(cudaErrorInvalidResourceHandle) : done(back_synchronise(number));
 }
 
 EXPORT cudaError_t
 cudaDeviceSynchronize(void)
 {
-	plan_operation(NULL, 0, "synchronise 0");
-	return cudaSuccess;
+	return done(back_synchronise(WHOLE_DEVICE));
 }
 
 /* A program that polls must come to an end, so a query says that all is done; whoever acts on that answer has waited. */
@@ -141,6 +159,17 @@ cudaStreamGetDevice(cudaStream_t stream, int *device)
 }
 
 EXPORT cudaError_t
+cudaStreamGetId(cudaStream_t stream, unsigned long long *id)
+{
+	int number = stream_number(stream, "cudaStreamGetId");
+
+	if (number < 0 || !id)
+		return fail(cudaErrorInvalidResourceHandle);
+	*id = (unsigned long long)number;
+	return cudaSuccess;
+}
+
+EXPORT cudaError_t
 cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 {
 	if (stream_number(stream, "cudaStreamIsCapturing") < 0 || !status)
@@ -153,12 +182,15 @@ cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
 EXPORT cudaError_t
 cudaEventCreateWithFlags(cudaEvent_t *event, unsigned flags)
 {
+	int number;
+
 	if (!event || flags > (cudaEventBlockingSync | cudaEventDisableTiming))
 		return flags & cudaEventInterprocess ? fail(cudaErrorNotSupported) : fail(cudaErrorInvalidValue);
-	if (event_count == MAX_EVENTS)
-		refuse(UNSUPPORTED, "solve() creates more than %d events in 2 calls", MAX_EVENTS);
-	events[event_count] = (struct handle){ true, false, flags, 0 };
-	*event = (cudaEvent_t)&events[event_count++];
+	number = free_handle(events, &event_count, 0, MAX_EVENTS);
+	if (number < 0)
+		refuse(UNSUPPORTED, "there are more than %d events", MAX_EVENTS);
+	events[number] = (struct handle){ true, false, flags, 0 };
+	*event = (cudaEvent_t)&events[number];
 	return cudaSuccess;
 }
 
@@ -186,11 +218,12 @@ cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned flags)
 
 	if (number < 0 || on < 0)
 		return fail(cudaErrorInvalidResourceHandle);
+	if (flags & ~cudaEventRecordExternal)
+		return fail(cudaErrorInvalidValue);
 	if (flags)
 		refuse(UNSUPPORTED, "cudaEventRecordWithFlags with flags is not supported: there is no graph capture");
 	events[number].recorded = true;
-	plan_operation(NULL, 0, "record %d %d", number, on);
-	return cudaSuccess;
+	return done(back_event_record(number, on));
 }
 
 EXPORT cudaError_t
@@ -209,9 +242,7 @@ cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
 		return fail(cudaErrorInvalidResourceHandle);
 	if (flags)
 		return fail(cudaErrorInvalidValue);
-	if (events[number].recorded)
-		plan_operation(NULL, 0, "wait %d %d", on, number);
-	return cudaSuccess;
+	return events[number].recorded ? done(back_event_wait(on, number)) : cudaSuccess;
 }
 
 EXPORT cudaError_t
@@ -221,13 +252,49 @@ cudaEventSynchronize(cudaEvent_t event)
 
 	if (number < 0)
 		return fail(cudaErrorInvalidResourceHandle);
-	if (events[number].recorded)
-		plan_operation(NULL, 0, "await %d", number);
-	return cudaSuccess;
+	return events[number].recorded ? done(back_await(number)) : cudaSuccess;
 }
 
 EXPORT cudaError_t
 cudaEventQuery(cudaEvent_t event)
 {
 	return cudaEventSynchronize(event);
+}
+
+EXPORT cudaError_t
+cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
+{
+	int first = event_number(start), last = event_number(end);
+
+	if (!back_executes)
+		return refused("cudaEventElapsedTime");
+	if (!ms)
+		return fail(cudaErrorInvalidValue);
+	if (first < 0 || last < 0 || !events[first].recorded || !events[last].recorded ||
+	    (events[first].flags | events[last].flags) & cudaEventDisableTiming)
+		return fail(cudaErrorInvalidResourceHandle);
+	return done(back_elapsed(first, last, ms));
+}
+
+/* ---- host functions in a stream: work is done when it is issued, so the function is called at once */
+EXPORT cudaError_t
+cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void *data)
+{
+	if (!back_executes)
+		return refused("cudaLaunchHostFunc");
+	if (!function || stream_number(stream, "cudaLaunchHostFunc") < 0)
+		return fail(cudaErrorInvalidValue);
+	function(data);
+	return cudaSuccess;
+}
+
+EXPORT cudaError_t
+cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void *data, unsigned flags)
+{
+	if (!back_executes)
+		return refused("cudaStreamAddCallback");
+	if (!callback || flags || stream_number(stream, "cudaStreamAddCallback") < 0)
+		return fail(cudaErrorInvalidValue);
+	callback(stream, (cudaError_t)back_sticky(), data);
+	return cudaSuccess;
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "cuda/recorder/state.h"
+#include "cuda/runtime/front.h"
 
 #undef cudaGetDeviceProperties
 
@@ -14,9 +14,9 @@ cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
 	if (device)
 		return fail(cudaErrorInvalidDevice);
-	if (!value || (int)attribute < 0 || (int)attribute >= PROFILE_ATTRIBUTES || !job->profile->has_attribute[attribute])
+	if (!value || (int)attribute < 0 || (int)attribute >= PROFILE_ATTRIBUTES || !back_profile()->has_attribute[attribute])
 		return fail(cudaErrorInvalidValue);
-	*value = job->profile->attribute[attribute];
+	*value = back_profile()->attribute[attribute];
 	return cudaSuccess;
 }
 
@@ -56,10 +56,10 @@ cudaGetDeviceProperties(struct cudaDeviceProp *p, int device)
 	if (!p)
 		return fail(cudaErrorInvalidValue);
 	memset(p, 0, sizeof *p);
-	memcpy(p->name, job->profile->name, sizeof p->name);
-	p->totalGlobalMem = job->profile->memory_total;
+	memcpy(p->name, back_profile()->name, sizeof p->name);
+	p->totalGlobalMem = back_profile()->memory_total;
 	for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
-		int value = job->profile->attribute[properties[i].attribute];
+		int value = back_profile()->attribute[properties[i].attribute];
 		size_t wide = (size_t)value;
 		char *at = (char *)p + properties[i].offset;
 
@@ -130,7 +130,7 @@ cudaDriverGetVersion(int *version)
 {
 	if (!version)
 		return fail(cudaErrorInvalidValue);
-	*version = job->profile->driver_version;
+	*version = back_profile()->driver_version;
 	return cudaSuccess;
 }
 
@@ -147,9 +147,9 @@ cudaDeviceGetStreamPriorityRange(int *least, int *greatest)
 EXPORT cudaError_t
 cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 {
-	if ((int)limit < 0 || (int)limit >= PROFILE_LIMITS || !job->profile->has_limit[limit])
+	if ((int)limit < 0 || (int)limit >= PROFILE_LIMITS || !back_profile()->has_limit[limit])
 		return fail(cudaErrorUnsupportedLimit);
-	*value = job->profile->limit[limit];
+	*value = back_profile()->limit[limit];
 	return cudaSuccess;
 }
 
@@ -157,14 +157,18 @@ EXPORT cudaError_t
 cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
 	(void)value;
-	if ((int)limit < 0 || (int)limit >= PROFILE_LIMITS || !job->profile->has_limit[limit])
+	if ((int)limit < 0 || (int)limit >= PROFILE_LIMITS || !back_profile()->has_limit[limit])
 		return fail(cudaErrorUnsupportedLimit);
-	refuse(UNSUPPORTED, "cudaDeviceSetLimit is not supported: a solution runs with the device's own limits");
+	if (!back_executes)
+		refuse(UNSUPPORTED, "cudaDeviceSetLimit is not supported: a solution runs with the device's own limits");
+	return cudaSuccess;
 }
 
 EXPORT cudaError_t
 cudaDeviceGetCacheConfig(enum cudaFuncCache *config)
 {
+	if (!config)
+		return fail(cudaErrorInvalidValue);
 	*config = cudaFuncCachePreferNone;
 	return cudaSuccess;
 }
@@ -176,35 +180,37 @@ cudaDeviceSetCacheConfig(enum cudaFuncCache config)
 	return cudaSuccess;
 }
 
-/* The default pool: a release threshold changes no result. */
+/* ---- what only a program of one's own may ask or do: there is one device, and limits change no result */
 EXPORT cudaError_t
-cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+cudaChooseDevice(int *device, const struct cudaDeviceProp *wanted)
 {
-	static char handle;
+	(void)wanted;
+	return back_executes ? cudaGetDevice(device) : refused("cudaChooseDevice");
+}
 
+EXPORT cudaError_t
+cudaDeviceCanAccessPeer(int *can, int device, int peer)
+{
+	if (!back_executes)
+		return refused("cudaDeviceCanAccessPeer");
+	if (!can || device || peer)
+		return fail(cudaErrorInvalidDevice);
+	*can = 0;
+	return cudaSuccess;
+}
+
+EXPORT cudaError_t
+cudaDeviceGetPCIBusId(char *id, int bytes, int device)
+{
+	static const char only[] = "0000:00:00.0";
+
+	if (!back_executes)
+		return refused("cudaDeviceGetPCIBusId");
 	if (device)
 		return fail(cudaErrorInvalidDevice);
-	*pool = (cudaMemPool_t)(void *)&handle;
-	return cudaSuccess;
-}
-
-EXPORT cudaError_t
-cudaDeviceGetMemPool(cudaMemPool_t *pool, int device)
-{
-	return cudaDeviceGetDefaultMemPool(pool, device);
-}
-
-EXPORT cudaError_t
-cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
-{
-	(void)pool, (void)attribute, (void)value;
-	return cudaSuccess;
-}
-
-EXPORT cudaError_t
-cudaMemPoolTrimTo(cudaMemPool_t pool, size_t keep)
-{
-	(void)pool, (void)keep;
+	if (!id || bytes < (int)sizeof only)
+		return fail(cudaErrorInvalidValue);
+	memcpy(id, only, sizeof only);
 	return cudaSuccess;
 }
 
@@ -217,5 +223,35 @@ cudaProfilerStart(void)
 EXPORT cudaError_t
 cudaProfilerStop(void)
 {
+	return cudaSuccess;
+}
+
+/* ---- what changes speed alone */
+EXPORT cudaError_t
+cudaCtxResetPersistingL2Cache(void)
+{
+	return cudaSuccess;
+}
+
+EXPORT cudaError_t
+cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *config)
+{
+	if (!config)
+		return fail(cudaErrorInvalidValue);
+	*config = cudaSharedMemBankSizeFourByte;
+	return cudaSuccess;
+}
+
+EXPORT cudaError_t
+cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config)
+{
+	(void)config;
+	return cudaSuccess;
+}
+
+EXPORT cudaError_t
+cudaFuncSetSharedMemConfig(const void *function, enum cudaSharedMemConfig config)
+{
+	(void)function, (void)config;
 	return cudaSuccess;
 }

@@ -1,16 +1,121 @@
-/* Every other function of the runtime, so that a program that calls one loads, and is told by name what is refused.
+/* Every function that libcudart.so.13 of CUDA 13.0 exports, and what becomes of it: the one list, from which the refusals,
+ * RUNTIME.md and its test are made. Included with these macros set, each to anything:
  *
- * In: a call with any arguments. Out: the recording ends with the function's name and the reason. The list is what
- * libcudart.so.13 of CUDA 13.0 exports less what the other files define; a test compares the two. */
+ *	RECORDED(name)		in a solution part of its launch plan, in a whole program done
+ *	ANSWERED(name)		answered from the device code, the GPU profile, or what the program set before
+ *	ACCEPTED(name)		without effect on any result
+ *	PROGRAM(name, reason)	done in a whole program, refused in a solution
+ *	REFUSED(name, reason)	refused in both
+ *
+ * A reason is a clause without a full stop. */
 
-#undef EXPORT
-#define EXPORT __attribute__((visibility("default")))
+RECORDED(__cudaLaunchKernel)
+RECORDED(cudaDeviceSynchronize)
+RECORDED(cudaEventQuery)
+RECORDED(cudaEventRecord)
+RECORDED(cudaEventRecordWithFlags)
+RECORDED(cudaEventSynchronize)
+RECORDED(cudaFree)
+RECORDED(cudaFreeAsync)
+RECORDED(cudaLaunchCooperativeKernel)
+RECORDED(cudaLaunchKernel)
+RECORDED(cudaLaunchKernelExC)
+RECORDED(cudaMalloc)
+RECORDED(cudaMalloc3D)
+RECORDED(cudaMallocAsync)
+RECORDED(cudaMallocFromPoolAsync)
+RECORDED(cudaMallocPitch)
+RECORDED(cudaMemcpy)
+RECORDED(cudaMemcpy2D)
+RECORDED(cudaMemcpy2DAsync)
+RECORDED(cudaMemcpy3D)
+RECORDED(cudaMemcpy3DAsync)
+RECORDED(cudaMemcpyAsync)
+RECORDED(cudaMemcpyFromSymbol)
+RECORDED(cudaMemcpyFromSymbolAsync)
+RECORDED(cudaMemcpyToSymbol)
+RECORDED(cudaMemcpyToSymbolAsync)
+RECORDED(cudaMemset)
+RECORDED(cudaMemset2D)
+RECORDED(cudaMemset2DAsync)
+RECORDED(cudaMemset3D)
+RECORDED(cudaMemset3DAsync)
+RECORDED(cudaMemsetAsync)
+RECORDED(cudaStreamCreate)
+RECORDED(cudaStreamCreateWithFlags)
+RECORDED(cudaStreamCreateWithPriority)
+RECORDED(cudaStreamQuery)
+RECORDED(cudaStreamSynchronize)
+RECORDED(cudaStreamWaitEvent)
 
-_Noreturn void refuse(const char *status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+ANSWERED(__cudaGetKernel)
+ANSWERED(__cudaInitModule)
+ANSWERED(__cudaPopCallConfiguration)
+ANSWERED(__cudaPushCallConfiguration)
+ANSWERED(__cudaRegisterFatBinary)
+ANSWERED(__cudaRegisterFatBinaryEnd)
+ANSWERED(__cudaRegisterFunction)
+ANSWERED(__cudaRegisterVar)
+ANSWERED(__cudaUnregisterFatBinary)
+ANSWERED(cudaDeviceGetAttribute)
+ANSWERED(cudaDeviceGetCacheConfig)
+ANSWERED(cudaDeviceGetDefaultMemPool)
+ANSWERED(cudaDeviceGetLimit)
+ANSWERED(cudaDeviceGetMemPool)
+ANSWERED(cudaDeviceGetSharedMemConfig)
+ANSWERED(cudaDeviceGetStreamPriorityRange)
+ANSWERED(cudaDriverGetVersion)
+ANSWERED(cudaEventCreate)
+ANSWERED(cudaEventCreateWithFlags)
+ANSWERED(cudaEventDestroy)
+ANSWERED(cudaFreeHost)
+ANSWERED(cudaFuncGetAttributes)
+ANSWERED(cudaFuncGetName)
+ANSWERED(cudaFuncGetParamInfo)
+ANSWERED(cudaFuncSetAttribute)
+ANSWERED(cudaGetDevice)
+ANSWERED(cudaGetDeviceCount)
+ANSWERED(cudaGetDeviceFlags)
+ANSWERED(cudaGetDeviceProperties)
+ANSWERED(cudaGetErrorName)
+ANSWERED(cudaGetErrorString)
+ANSWERED(cudaGetKernel)
+ANSWERED(cudaGetLastError)
+ANSWERED(cudaGetSymbolAddress)
+ANSWERED(cudaGetSymbolSize)
+ANSWERED(cudaHostAlloc)
+ANSWERED(cudaMallocHost)
+ANSWERED(cudaMemGetInfo)
+ANSWERED(cudaMemPoolCreate)
+ANSWERED(cudaMemPoolDestroy)
+ANSWERED(cudaMemPoolGetAttribute)
+ANSWERED(cudaMemPoolSetAttribute)
+ANSWERED(cudaOccupancyAvailableDynamicSMemPerBlock)
+ANSWERED(cudaOccupancyMaxActiveBlocksPerMultiprocessor)
+ANSWERED(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+ANSWERED(cudaOccupancyMaxPotentialClusterSize)
+ANSWERED(cudaPeekAtLastError)
+ANSWERED(cudaPointerGetAttributes)
+ANSWERED(cudaRuntimeGetVersion)
+ANSWERED(cudaSetDevice)
+ANSWERED(cudaStreamDestroy)
+ANSWERED(cudaStreamGetDevice)
+ANSWERED(cudaStreamGetFlags)
+ANSWERED(cudaStreamGetId)
+ANSWERED(cudaStreamGetPriority)
+ANSWERED(cudaStreamIsCapturing)
 
-#define REFUSED(name, reason) \
-	EXPORT _Noreturn void name(void); \
-	void name(void) { refuse("UNSUPPORTED", "%s is not possible: %s", #name, reason); }
+ACCEPTED(cudaCtxResetPersistingL2Cache)
+ACCEPTED(cudaDeviceSetCacheConfig)
+ACCEPTED(cudaDeviceSetMemPool)
+ACCEPTED(cudaDeviceSetSharedMemConfig)
+ACCEPTED(cudaFuncSetCacheConfig)
+ACCEPTED(cudaFuncSetSharedMemConfig)
+ACCEPTED(cudaInitDevice)
+ACCEPTED(cudaMemPoolTrimTo)
+ACCEPTED(cudaProfilerStart)
+ACCEPTED(cudaProfilerStop)
+ACCEPTED(cudaSetDeviceFlags)
 
 #define GRAPHS "CUDA graphs and capture are not supported: launch on the stream"
 REFUSED(cudaDeviceGetGraphMemAttribute, GRAPHS)
@@ -128,8 +233,9 @@ REFUSED(cudaThreadExchangeStreamCaptureMode, GRAPHS)
 REFUSED(cudaUserObjectCreate, GRAPHS)
 REFUSED(cudaUserObjectRelease, GRAPHS)
 REFUSED(cudaUserObjectRetain, GRAPHS)
+#undef GRAPHS
 
-#define PER_THREAD "the per-thread default stream is not supported: use the stream that solve() was given"
+#define PER_THREAD "the per-thread default stream is not supported: name a stream"
 REFUSED(__cudaLaunchKernel_ptsz, PER_THREAD)
 REFUSED(cudaEventRecordWithFlags_ptsz, PER_THREAD)
 REFUSED(cudaEventRecord_ptsz, PER_THREAD)
@@ -191,9 +297,11 @@ REFUSED(cudaStreamSetAttribute_ptsz, PER_THREAD)
 REFUSED(cudaStreamSynchronize_ptsz, PER_THREAD)
 REFUSED(cudaStreamWaitEvent_ptsz, PER_THREAD)
 REFUSED(cudaWaitExternalSemaphoresAsync_ptsz, PER_THREAD)
+#undef PER_THREAD
 
 #define TIMING "host code may not time the device"
-REFUSED(cudaEventElapsedTime, TIMING)
+PROGRAM(cudaEventElapsedTime, TIMING)
+#undef TIMING
 
 #define TEXTURES "textures, surfaces and CUDA arrays are not supported"
 REFUSED(cudaArrayGetInfo, TEXTURES)
@@ -230,33 +338,38 @@ REFUSED(cudaMemcpyToArray, TEXTURES)
 REFUSED(cudaMemcpyToArrayAsync, TEXTURES)
 REFUSED(cudaMipmappedArrayGetMemoryRequirements, TEXTURES)
 REFUSED(cudaMipmappedArrayGetSparseProperties, TEXTURES)
+#undef TEXTURES
 
 #define MANAGED "managed memory is not supported: host and device share none"
 REFUSED(cudaLibraryGetManaged, MANAGED)
-REFUSED(cudaMallocManaged, MANAGED)
-REFUSED(cudaMemAdvise, MANAGED)
+PROGRAM(cudaMallocManaged, MANAGED)
+PROGRAM(cudaMemAdvise, MANAGED)
 REFUSED(cudaMemDiscardAndPrefetchBatchAsync, MANAGED)
 REFUSED(cudaMemDiscardBatchAsync, MANAGED)
-REFUSED(cudaMemPrefetchAsync, MANAGED)
+PROGRAM(cudaMemPrefetchAsync, MANAGED)
 REFUSED(cudaMemPrefetchBatchAsync, MANAGED)
 REFUSED(cudaMemRangeGetAttribute, MANAGED)
 REFUSED(cudaMemRangeGetAttributes, MANAGED)
+PROGRAM(__cudaRegisterManagedVar, MANAGED)
+#undef MANAGED
 
 #define HOST_MEMORY "kernels may use device memory only, not memory of the host"
 REFUSED(__cudaRegisterHostVar, HOST_MEMORY)
-REFUSED(cudaHostGetDevicePointer, HOST_MEMORY)
-REFUSED(cudaHostGetFlags, HOST_MEMORY)
-REFUSED(cudaHostRegister, HOST_MEMORY)
-REFUSED(cudaHostUnregister, HOST_MEMORY)
-REFUSED(cudaStreamAttachMemAsync, HOST_MEMORY)
+PROGRAM(cudaHostGetDevicePointer, HOST_MEMORY)
+PROGRAM(cudaHostGetFlags, HOST_MEMORY)
+PROGRAM(cudaHostRegister, HOST_MEMORY)
+PROGRAM(cudaHostUnregister, HOST_MEMORY)
+PROGRAM(cudaStreamAttachMemAsync, HOST_MEMORY)
+#undef HOST_MEMORY
 
 #define CALLBACKS "host functions in a stream are not supported: solve() issues work and returns"
 REFUSED(cudaDeviceRegisterAsyncNotification, CALLBACKS)
 REFUSED(cudaDeviceUnregisterAsyncNotification, CALLBACKS)
-REFUSED(cudaLaunchHostFunc, CALLBACKS)
+PROGRAM(cudaLaunchHostFunc, CALLBACKS)
 REFUSED(cudaLogsRegisterCallback, CALLBACKS)
 REFUSED(cudaLogsUnregisterCallback, CALLBACKS)
-REFUSED(cudaStreamAddCallback, CALLBACKS)
+PROGRAM(cudaStreamAddCallback, CALLBACKS)
+#undef CALLBACKS
 
 #define INTEROP "memory and signals of other programs are not supported"
 REFUSED(cudaDestroyExternalMemory, INTEROP)
@@ -298,30 +411,32 @@ REFUSED(cudaSignalExternalSemaphoresAsync, INTEROP)
 REFUSED(cudaVDPAUGetDevice, INTEROP)
 REFUSED(cudaVDPAUSetVDPAUDevice, INTEROP)
 REFUSED(cudaWaitExternalSemaphoresAsync, INTEROP)
+#undef INTEROP
 
 #define DEVICES "a solution runs on one device, which it does not manage"
-REFUSED(cudaChooseDevice, DEVICES)
-REFUSED(cudaDeviceCanAccessPeer, DEVICES)
+PROGRAM(cudaChooseDevice, DEVICES)
+PROGRAM(cudaDeviceCanAccessPeer, DEVICES)
 REFUSED(cudaDeviceDisablePeerAccess, DEVICES)
 REFUSED(cudaDeviceEnablePeerAccess, DEVICES)
 REFUSED(cudaDeviceGetByPCIBusId, DEVICES)
 REFUSED(cudaDeviceGetP2PAtomicCapabilities, DEVICES)
 REFUSED(cudaDeviceGetP2PAttribute, DEVICES)
-REFUSED(cudaDeviceGetPCIBusId, DEVICES)
-REFUSED(cudaDeviceReset, DEVICES)
+PROGRAM(cudaDeviceGetPCIBusId, DEVICES)
+PROGRAM(cudaDeviceReset, DEVICES)
 REFUSED(cudaMemcpy3DPeer, DEVICES)
 REFUSED(cudaMemcpy3DPeerAsync, DEVICES)
 REFUSED(cudaMemcpyPeer, DEVICES)
 REFUSED(cudaMemcpyPeerAsync, DEVICES)
 REFUSED(cudaSetValidDevices, DEVICES)
+PROGRAM(cudaDeviceSetLimit, "a solution runs with the device's own limits")
+#undef DEVICES
 
-#define DRIVER "kernels come from this source alone, launched by the runtime API"
+#define DRIVER "kernels come from the program itself, launched by the runtime API"
 REFUSED(__cudaGetProcAddress, DRIVER)
 REFUSED(__cudaRegisterUnifiedTable, DRIVER)
 REFUSED(cudaGetDriverEntryPoint, DRIVER)
 REFUSED(cudaGetDriverEntryPointByVersion, DRIVER)
 REFUSED(cudaGetFuncBySymbol, DRIVER)
-REFUSED(cudaGetKernel, DRIVER)
 REFUSED(cudaKernelSetAttributeForDevice, DRIVER)
 REFUSED(cudaLibraryEnumerateKernels, DRIVER)
 REFUSED(cudaLibraryGetGlobal, DRIVER)
@@ -331,37 +446,27 @@ REFUSED(cudaLibraryGetUnifiedFunction, DRIVER)
 REFUSED(cudaLibraryLoadData, DRIVER)
 REFUSED(cudaLibraryLoadFromFile, DRIVER)
 REFUSED(cudaLibraryUnload, DRIVER)
+#undef DRIVER
 
-#define POOLS "memory pools of its own are not supported: use cudaMallocAsync"
-REFUSED(cudaDeviceSetMemPool, POOLS)
+#define POOLS "of memory pools there is no more than the default one"
 REFUSED(cudaMemGetDefaultMemPool, POOLS)
 REFUSED(cudaMemGetMemPool, POOLS)
-REFUSED(cudaMemPoolCreate, POOLS)
-REFUSED(cudaMemPoolDestroy, POOLS)
 REFUSED(cudaMemPoolGetAccess, POOLS)
-REFUSED(cudaMemPoolGetAttribute, POOLS)
 REFUSED(cudaMemPoolImportPointer, POOLS)
 REFUSED(cudaMemPoolSetAccess, POOLS)
 REFUSED(cudaMemSetMemPool, POOLS)
+#undef POOLS
 
-#define THREE "this form of copy or set is not supported: use the 1D or 2D one"
-REFUSED(cudaMalloc3D, THREE)
-REFUSED(cudaMemcpy3D, THREE)
-REFUSED(cudaMemcpy3DAsync, THREE)
+#define THREE "lists of copies are not supported: issue them one by one"
 REFUSED(cudaMemcpy3DBatchAsync, THREE)
 REFUSED(cudaMemcpyBatchAsync, THREE)
-REFUSED(cudaMemset3D, THREE)
-REFUSED(cudaMemset3DAsync, THREE)
+#undef THREE
 
-#define STREAM_ATTRIBUTES "stream and cache policies are not supported"
-REFUSED(cudaCtxResetPersistingL2Cache, STREAM_ATTRIBUTES)
-REFUSED(cudaDeviceGetSharedMemConfig, STREAM_ATTRIBUTES)
-REFUSED(cudaDeviceSetSharedMemConfig, STREAM_ATTRIBUTES)
-REFUSED(cudaFuncSetSharedMemConfig, STREAM_ATTRIBUTES)
+#define STREAM_ATTRIBUTES "attributes of streams are not supported"
 REFUSED(cudaStreamCopyAttributes, STREAM_ATTRIBUTES)
 REFUSED(cudaStreamGetAttribute, STREAM_ATTRIBUTES)
-REFUSED(cudaStreamGetId, STREAM_ATTRIBUTES)
 REFUSED(cudaStreamSetAttribute, STREAM_ATTRIBUTES)
+#undef STREAM_ATTRIBUTES
 
 #define OTHER "it is not supported"
 REFUSED(cudaDeviceGetHostAtomicCapabilities, OTHER)
@@ -369,4 +474,10 @@ REFUSED(cudaLogsCurrent, OTHER)
 REFUSED(cudaLogsDumpToFile, OTHER)
 REFUSED(cudaLogsDumpToMemory, OTHER)
 REFUSED(cudaOccupancyMaxActiveClusters, OTHER)
-REFUSED(cudaOccupancyMaxPotentialClusterSize, OTHER)
+#undef OTHER
+
+#undef RECORDED
+#undef ANSWERED
+#undef ACCEPTED
+#undef PROGRAM
+#undef REFUSED

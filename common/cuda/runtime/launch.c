@@ -1,13 +1,13 @@
 /* Kernels: their registration, their launches, and what the runtime tells about them.
  *
- * In: what nvcc's host code and the candidate call. Out: launch lines of the plan, with the argument bytes laid out as
- * the PTX says; `void **arguments` has no sizes, so they come with the job. Which configuration gives which error was
- * read off an H200. */
+ * In: what nvcc's host code and the program call. Out: launches for the back end, with the argument bytes laid out as
+ * the PTX says; `void **arguments` has no sizes, so the back end knows them from the device code. Which configuration
+ * gives which error was read off an H200. */
 #include <string.h>
 
 #include "cuda/cuda.h"
 #include "cuda/occupancy.h"
-#include "cuda/recorder/state.h"
+#include "cuda/runtime/front.h"
 
 /* ---- what nvcc's host code calls; not declared in the toolkit's C headers */
 EXPORT void **__cudaRegisterFatBinary(void *wrapper);
@@ -27,13 +27,15 @@ EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
 	cudaStream_t stream);
 
 enum { MAX_CONFIGURATIONS = 64, MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535, DEFAULT_DYNAMIC = 49152,
-	MAX_SHARED = 232448, MAX_CLUSTER = 8 };
+	MAX_SHARED = 232448, MAX_CLUSTER = 8, MAX_CLUSTER_NON_PORTABLE = 16, MAX_IMAGES = 256 };
 
 struct function {
 	const void *host;
-	const struct recorder_kernel *kernel;	/* NULL: not in the device code that nvcc kept */
+	const struct runtime_kernel *kernel;	/* NULL: not in the device code */
 	uint32_t dynamic_limit;
-	int carveout, number;			/* number: the plan's, -1 before the first launch */
+	int carveout;
+	bool non_portable;			/* clusters of more than 8 blocks are allowed */
+	int cluster[3];				/* set by cudaFuncSetAttribute, zeros: not set */
 };
 
 struct configuration {
@@ -44,25 +46,31 @@ struct configuration {
 
 struct variable {
 	const void *host;
-	const struct recorder_symbol *symbol;
+	const struct runtime_symbol *symbol;
 };
 
 static struct function functions[MAX_FUNCTIONS];
 static struct variable variables[MAX_FUNCTIONS];
-static unsigned function_count, variable_count, fatbins;
-static int kernel_numbers;
+static unsigned function_count, variable_count, image_count;
+static int images[MAX_IMAGES];	/* a handle is the address of an image's number */
 static struct configuration configurations[MAX_CONFIGURATIONS];
 static unsigned configuration_count;
 
 void **
 __cudaRegisterFatBinary(void *wrapper)
 {
-	static void *handle;
+	int image = back_register(wrapper);
 
-	if (fatbins++)
-		refuse(SUSPICIOUS, "the program registers a second device image; device code comes from nvcc alone");
-	handle = wrapper;
-	return &handle;
+	if (image_count == MAX_IMAGES)
+		refuse(UNSUPPORTED, "the program registers more than %d device images", MAX_IMAGES);
+	images[image_count] = image;
+	return (void **)(void *)&images[image_count++];
+}
+
+static int
+image_of(void **handle)
+{
+	return *(const int *)(const void *)handle;
 }
 
 void
@@ -90,14 +98,10 @@ __cudaRegisterFunction(void **handle, const char *host, char *device, const char
 {
 	struct function *f = &functions[function_count];
 
-	(void)handle, (void)device, (void)thread_limit, (void)thread_id, (void)block_id, (void)block, (void)grid,
-		(void)warp_size;
-	if (!job || function_count == MAX_FUNCTIONS)
-		return;
-	*f = (struct function){ host, NULL, 0, -1, -1 };
-	for (uint32_t i = 0; i < job->kernels; i++)
-		if (!strcmp(job->kernel[i].name, name))
-			f->kernel = &job->kernel[i];
+	(void)device, (void)thread_limit, (void)thread_id, (void)block_id, (void)block, (void)grid, (void)warp_size;
+	if (function_count == MAX_FUNCTIONS)
+		refuse(UNSUPPORTED, "the program has more than %d kernels", MAX_FUNCTIONS);
+	*f = (struct function){ .host = host, .kernel = back_kernel(image_of(handle), name), .carveout = -1 };
 	if (f->kernel)
 		f->dynamic_limit = f->kernel->static_shared < DEFAULT_DYNAMIC ? DEFAULT_DYNAMIC - f->kernel->static_shared : 0;
 	function_count++;
@@ -107,20 +111,29 @@ void
 __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int external, size_t bytes, int constant,
 	int global)
 {
-	(void)handle, (void)device, (void)external, (void)bytes, (void)constant, (void)global;
-	if (!job || variable_count == MAX_FUNCTIONS)
-		return;
-	for (uint32_t i = 0; i < job->symbols; i++)
-		if (!strcmp(job->symbol[i].name, name))
-			variables[variable_count++] = (struct variable){ host, &job->symbol[i] };
+	const struct runtime_symbol *symbol = back_symbol(image_of(handle), name);
+
+	(void)device, (void)external, (void)bytes, (void)constant, (void)global;
+	if (variable_count == MAX_FUNCTIONS)
+		refuse(UNSUPPORTED, "the program has more than %d device variables", MAX_FUNCTIONS);
+	if (symbol)
+		variables[variable_count++] = (struct variable){ host, symbol };
 }
 
+/* The host reaches a managed variable through a pointer, which is set here. */
 void
 __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int external, size_t bytes,
 	int constant, int global)
 {
-	(void)handle, (void)host, (void)device, (void)external, (void)bytes, (void)constant, (void)global;
-	refuse(UNSUPPORTED, "the __managed__ variable %s is not supported: host and device share no memory", name);
+	const struct runtime_symbol *symbol;
+
+	if (!back_executes)
+		refuse(UNSUPPORTED, "the __managed__ variable %s is not supported: host and device share no memory", name);
+	symbol = back_symbol(image_of(handle), name);
+	if (!symbol)
+		return;
+	*host = (void *)(uintptr_t)symbol->address;
+	__cudaRegisterVar(handle, (char *)host, device, name, external, bytes, constant, global);
 }
 
 static struct function *
@@ -132,7 +145,7 @@ find_function(const void *host)
 	return NULL;
 }
 
-const struct recorder_symbol *
+const struct runtime_symbol *
 find_symbol(const void *variable)
 {
 	for (unsigned i = 0; i < variable_count; i++)
@@ -160,7 +173,7 @@ struct launch {
 static cudaError_t
 check_launch(const struct function *f, const struct launch *l, const char **why)
 {
-	const struct recorder_kernel *k = f->kernel;
+	const struct runtime_kernel *k = f->kernel;
 	uint64_t threads = (uint64_t)l->block.x * l->block.y * l->block.z;
 	struct occupancy_kernel r = resources(f);
 	const uint32_t *need = k->required_block, *cluster = k->required_cluster;
@@ -190,14 +203,18 @@ check_launch(const struct function *f, const struct launch *l, const char **why)
 	if (threads > occupancy_max_threads(&r))
 		return cudaErrorLaunchOutOfResources;
 	*why = "the grid is no multiple of the cluster, or the cluster is not the one that the kernel requires";
-	if ((cx || cy || cz) && (!cx || !cy || !cz || l->grid.x % cx || l->grid.y % cy || l->grid.z % cz ||
-	    (uint64_t)cx * cy * cz > MAX_CLUSTER))
+	if ((cx || cy || cz) && (!cx || !cy || !cz || l->grid.x % cx || l->grid.y % cy || l->grid.z % cz))
 		return cudaErrorInvalidClusterSize;
+	*why = f->non_portable ? "the cluster has more than 16 blocks" : "the cluster has more than the 8 blocks allowed "
+		"without cudaFuncAttributeNonPortableClusterSizeAllowed";
+	if ((uint64_t)cx * cy * cz > (f->non_portable ? MAX_CLUSTER_NON_PORTABLE : MAX_CLUSTER))
+		return cudaErrorInvalidClusterSize;
+	*why = "the cluster is not the one that the kernel requires";
 	if (cluster[0] && (cluster[0] != cx || cluster[1] != cy || cluster[2] != cz))
 		return cudaErrorInvalidClusterSize;
 	*why = "the grid does not fit the device at once";
 	if (l->cooperative && (uint64_t)l->grid.x * l->grid.y * l->grid.z > (uint64_t)occupancy_blocks(&r, (uint32_t)threads,
-	    l->shared) * (uint32_t)job->profile->attribute[cudaDevAttrMultiProcessorCount])
+	    l->shared) * (uint32_t)back_profile()->attribute[cudaDevAttrMultiProcessorCount])
 		return cudaErrorCooperativeLaunchTooLarge;
 	return cudaSuccess;
 }
@@ -220,34 +237,36 @@ launch(const void *host, const struct launch *l, void **arguments)
 	if (error) {
 		note_launch(false);
 		return fail_because(error, "the launch of %.200s failed: %s (grid %u %u %u, block %u %u %u, %zu bytes of dynamic "
-			"shared memory): %s", f->kernel->name, error_text(error), l->grid.x, l->grid.y, l->grid.z, l->block.x,
+			"shared memory): %s", f->kernel->name, runtime_error_text((int)error), l->grid.x, l->grid.y, l->grid.z, l->block.x,
 			l->block.y, l->block.z, l->shared, why);
-	}
-	if (f->number < 0) {
-		f->number = kernel_numbers++;
-		plan_line("kernel %d %s\n", f->number, f->kernel->name);
 	}
 	memset(bytes, 0, f->kernel->parameter_bytes);
 	for (uint32_t i = 0; i < f->kernel->parameters; i++)
 		memcpy(bytes + f->kernel->parameter[i].offset, arguments[i], f->kernel->parameter[i].bytes);
-	plan_operation(bytes, f->kernel->parameter_bytes, "launch %d %d %u %u %u %u %u %u %zu %d %u %u %u ", f->number, stream,
-		l->grid.x, l->grid.y, l->grid.z, l->block.x, l->block.y, l->block.z, l->shared, l->cooperative, l->cluster.x,
-		l->cluster.y, l->cluster.z);
 	note_launch(true);
-	return cudaSuccess;
+	return done(back_launch(&(struct back_launch){ f->kernel, stream, { l->grid.x, l->grid.y, l->grid.z },
+		{ l->block.x, l->block.y, l->block.z }, { l->cluster.x, l->cluster.y, l->cluster.z }, (uint32_t)l->shared,
+		l->cooperative, bytes }));
 }
 
-/* A cluster fixed at compile time needs no attribute. */
+/* The cluster that a kernel has without an attribute of the launch: fixed at compile time, or set before. */
+static dim3
+own_cluster(const struct function *f)
+{
+	const uint32_t *fixed = f ? f->kernel->required_cluster : NULL;
+
+	if (!f)
+		return (dim3){ 0, 0, 0 };
+	return fixed[0] ? (dim3){ fixed[0], fixed[1], fixed[2] } :
+		(dim3){ (unsigned)f->cluster[0], (unsigned)f->cluster[1], (unsigned)f->cluster[2] };
+}
+
 static cudaError_t
 launch_plain(const void *host, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream,
 	bool cooperative)
 {
-	const struct function *f = find_function(host);
-	struct launch l = { grid, block, { 0, 0, 0 }, shared, stream, cooperative };
+	struct launch l = { grid, block, own_cluster(find_function(host)), shared, stream, cooperative };
 
-	if (f && f->kernel->required_cluster[0])
-		l.cluster = (dim3){ f->kernel->required_cluster[0], f->kernel->required_cluster[1],
-			f->kernel->required_cluster[2] };
 	return launch(host, &l, arguments);
 }
 
@@ -289,6 +308,14 @@ __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **arguments,
 }
 
 EXPORT cudaError_t
+cudaGetKernel(cudaKernel_t *kernel, const void *function)
+{
+	if (!kernel || !find_function(function))
+		return fail(kernel ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidValue);
+	return __cudaGetKernel(kernel, function);
+}
+
+EXPORT cudaError_t
 cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments, size_t shared, cudaStream_t stream)
 {
 	return launch_plain(function, grid, block, arguments, shared, stream, false);
@@ -304,22 +331,21 @@ cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block, void **
 EXPORT cudaError_t
 cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void **arguments)
 {
-	const struct function *f = find_function(function);
 	struct launch l = { 0 };
 
 	if (!config)
 		return fail(cudaErrorInvalidValue);
-	l = (struct launch){ config->gridDim, config->blockDim, { 0, 0, 0 }, config->dynamicSmemBytes, config->stream, false };
-	if (f && f->kernel->required_cluster[0])
-		l.cluster = (dim3){ f->kernel->required_cluster[0], f->kernel->required_cluster[1],
-			f->kernel->required_cluster[2] };
+	l = (struct launch){ config->gridDim, config->blockDim, own_cluster(find_function(function)),
+		config->dynamicSmemBytes, config->stream, false };
 	for (unsigned i = 0; i < config->numAttrs; i++) {
 		const cudaLaunchAttribute *a = &config->attrs[i];
 
 		switch (a->id) {
 		case cudaLaunchAttributeIgnore:
 		case cudaLaunchAttributePriority:
-			break;
+		case cudaLaunchAttributeClusterSchedulingPolicyPreference:
+		case cudaLaunchAttributePreferredSharedMemoryCarveout:
+			break;	/* they change no result */
 		case cudaLaunchAttributeCooperative:
 			l.cooperative = a->val.cooperative;
 			break;
@@ -331,7 +357,8 @@ cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function, void
 			}
 			break;
 		case cudaLaunchAttributeProgrammaticStreamSerialization:
-			if (!a->val.programmaticStreamSerializationAllowed)
+			/* Where launches run one after the other the permission to overlap need not be used. */
+			if (!a->val.programmaticStreamSerializationAllowed || back_executes)
 				break;
 			refuse(UNSUPPORTED, "programmatic dependent launch is not supported: work could run past the end of its stream");
 		default:
@@ -362,7 +389,20 @@ cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int
 		f->carveout = value;
 		return cudaSuccess;
 	case cudaFuncAttributeNonPortableClusterSizeAllowed:
-		refuse(UNSUPPORTED, "clusters of more than %d blocks are not supported", MAX_CLUSTER);
+		if (value != 0 && value != 1)
+			return fail(cudaErrorInvalidValue);
+		f->non_portable = value;
+		return cudaSuccess;
+	case cudaFuncAttributeRequiredClusterWidth:
+	case cudaFuncAttributeRequiredClusterHeight:
+	case cudaFuncAttributeRequiredClusterDepth:
+		if (value < 0 || f->kernel->required_cluster[0])
+			return fail(value < 0 ? cudaErrorInvalidValue : cudaErrorNotPermitted);
+		f->cluster[attribute - cudaFuncAttributeRequiredClusterWidth] = value;
+		return cudaSuccess;
+	case cudaFuncAttributeClusterSchedulingPolicyPreference:
+		return value < cudaClusterSchedulingPolicyDefault || value > cudaClusterSchedulingPolicyLoadBalancing ?
+			fail(cudaErrorInvalidValue) : cudaSuccess;
 	default:
 		return fail(cudaErrorInvalidValue);
 	}
@@ -394,6 +434,7 @@ cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *functio
 	attributes->ptxVersion = attributes->binaryVersion = 90;
 	attributes->maxDynamicSharedSizeBytes = (int)f->dynamic_limit;
 	attributes->preferredShmemCarveout = f->carveout;
+	attributes->nonPortableClusterSizeAllowed = f->non_portable;
 	if (f->kernel->required_cluster[0]) {
 		attributes->clusterDimMustBeSet = 1;
 		attributes->requiredClusterWidth = (int)f->kernel->required_cluster[0];
@@ -464,5 +505,25 @@ cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, i
 	if (!bytes || blocks < 1 || threads < 1 || occupancy_blocks(&r, (uint32_t)threads, 0) < (uint32_t)blocks)
 		return fail(cudaErrorInvalidValue);
 	*bytes = occupancy_dynamic_shared(&r, (uint32_t)blocks, (uint32_t)threads);
+	return cudaSuccess;
+}
+
+/* How many clusters run at once depends on which multiprocessors of a chip are switched off, so that is not answered. */
+EXPORT cudaError_t
+cudaOccupancyMaxPotentialClusterSize(int *blocks, const void *function, const cudaLaunchConfig_t *config)
+{
+	const struct function *f = find_function(function);
+	struct occupancy_kernel r;
+	uint64_t threads;
+
+	if (!f)
+		return fail(cudaErrorInvalidResourceHandle);
+	if (!blocks || !config)
+		return fail(cudaErrorInvalidValue);
+	r = resources(f);
+	threads = (uint64_t)config->blockDim.x * config->blockDim.y * config->blockDim.z;
+	if (!threads || threads > MAX_BLOCK || !occupancy_blocks(&r, (uint32_t)threads, config->dynamicSmemBytes))
+		return fail(cudaErrorInvalidValue);
+	*blocks = f->non_portable ? MAX_CLUSTER_NON_PORTABLE : MAX_CLUSTER;
 	return cudaSuccess;
 }
