@@ -52,6 +52,16 @@ findings_at(const struct findings *f, size_t index)
 	return index < f->count ? &f->list[index] : NULL;
 }
 
+/* The others keep their order. */
+void
+findings_remove(struct findings *f, size_t index)
+{
+	if (index >= f->count)
+		return;
+	memmove(f->list + index, f->list + index + 1, (f->count - index - 1) * sizeof *f->list);
+	f->count--;
+}
+
 uint64_t
 findings_dropped(const struct findings *f)
 {
@@ -148,6 +158,37 @@ name_thread(const struct warp *w, uint32_t lane, struct ptx_finding *f)
 	f->thread[2] = t / b->dim[0] / b->dim[1];
 }
 
+/* The other side of a race. */
+static void
+name_other(struct findings *fs, const struct warp *w, const struct finding_place *place, struct ptx_finding *f)
+{
+	const struct block *b = w->block;
+	const struct source *s = &w->core->image->sources[place->other_place];
+	uint32_t warp = place->other_who / LANES, t = warp % b->n_warps * LANES + place->other_who % LANES;
+	uint32_t block = warp / b->n_warps;
+	f->pair = true;
+	f->other_block[0] = block % b->grid[0];
+	f->other_block[1] = block / b->grid[0] % b->grid[1];
+	f->other_block[2] = block / b->grid[0] / b->grid[1];
+	f->other_thread[0] = t % b->dim[0];
+	f->other_thread[1] = t / b->dim[0] % b->dim[1];
+	f->other_thread[2] = t / b->dim[0] / b->dim[1];
+	f->other_line = s->location.line;
+	const char *file = s->location.line ? file_name(w->core, s->location.file) : NULL;
+	f->other_file = file ? arena_strdup(&fs->arena, file) : NULL;
+}
+
+static void
+add_other(const struct ptx_finding *f, struct buf *m)
+{
+	if (!f->pair)
+		return;
+	buf_addf(m, "; the other is block (%u,%u,%u) thread (%u,%u,%u)", f->other_block[0], f->other_block[1], f->other_block[2],
+		f->other_thread[0], f->other_thread[1], f->other_thread[2]);
+	if (f->other_file)
+		buf_addf(m, " at %s:%u", f->other_file, f->other_line);
+}
+
 static void
 write_message(struct findings *fs, const struct machine_core *core, const struct insn *i, struct ptx_finding *f,
 	const struct buf *what)
@@ -161,12 +202,13 @@ write_message(struct findings *fs, const struct machine_core *core, const struct
 		buf_addf(&m, " at %s:%u", f->file, f->line);
 	if (f->inlined_line && f->inlined_file)
 		buf_addf(&m, ", inlined at %s:%u", f->inlined_file, f->inlined_line);
+	add_other(f, &m);
 	buf_addf(&m, " (%.*s, line %u of the PTX).", (int)(s->opcode.length > 60 ? 60 : s->opcode.length), s->opcode.at, s->line);
 	f->message = arena_strndup(&fs->arena, m.data, m.len);
 	buf_release(&m);
 }
 
-void
+size_t
 report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
 {
 	struct machine_core *core = w->core;
@@ -176,11 +218,11 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 	for (size_t k = 0; k < fs->count; k++)
 		if (fs->list[k].kind == place->kind && fs->list[k].ptx_line == line && !strcmp(fs->list[k].kernel, kernel->name)) {
 			fs->list[k].count++;
-			return;
+			return SIZE_MAX;
 		}
 	if (fs->count == fs->max) {
 		fs->dropped++;
-		return;
+		return SIZE_MAX;
 	}
 	struct ptx_finding *f = &fs->list[fs->count];
 	memset(f, 0, sizeof *f);
@@ -195,6 +237,8 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 	name_place(fs, core, i, f);
 	if (place->size)
 		name_memory(fs, core, f);
+	if (place->pair)
+		name_other(fs, w, place, f);
 	struct buf what = BUF_INIT;
 	va_list args;
 	va_start(args, format);
@@ -204,7 +248,21 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 		buf_addf(&what, " (byte %lld of %s)", (long long)f->offset_bytes, f->buffer);
 	write_message(fs, core, i, f, &what);
 	buf_release(&what);
-	fs->count++;
+	return fs->count++;
+}
+
+void
+report_never_written(struct findings *fs, const struct buffer *b, uint64_t first_byte, uint32_t element_bytes,
+	const char *message)
+{
+	if (fs->count == fs->max) {
+		fs->dropped++;
+		return;
+	}
+	fs->list[fs->count++] = (struct ptx_finding){ .check = PTX_INITCHECK, .kind = PTX_NEVER_WRITTEN, .kernel = "",
+		.space = PTX_SPACE_GLOBAL, .buffer = arena_strdup(&fs->arena, b->name), .offset_bytes = (int64_t)first_byte,
+		.address = b->address + first_byte, .size_bytes = element_bytes, .count = 1,
+		.message = arena_strdup(&fs->arena, message) };
 }
 
 void
@@ -224,7 +282,7 @@ whole_warp(struct warp *w, const struct insn *i, uint32_t mask)
 const char *
 ptx_check_name(enum ptx_check check)
 {
-	static const char *const names[] = { "memcheck", "initcheck", "synccheck" };
+	static const char *const names[] = { "memcheck", "initcheck", "synccheck", "racecheck" };
 	return names[check];
 }
 
@@ -238,6 +296,8 @@ ptx_kind_name(enum ptx_kind kind)
 		[PTX_UNINITIALISED_READ] = "uninitialised_read", [PTX_DIVERGENT_BARRIER] = "divergent_barrier",
 		[PTX_BARRIER_MISMATCH] = "barrier_mismatch", [PTX_EXITED_LANES_IN_MASK] = "exited_lanes_in_mask",
 		[PTX_LANE_NOT_IN_MASK] = "lane_not_in_mask", [PTX_TRAP] = "trap", [PTX_ASSERT] = "assert", [PTX_STUCK] = "deadlock",
+		[PTX_WRITE_WRITE_RACE] = "write_write", [PTX_WRITE_READ_RACE] = "write_read",
+		[PTX_READ_WRITE_RACE] = "read_write", [PTX_NEVER_WRITTEN] = "never_written",
 	};
 	return names[kind];
 }

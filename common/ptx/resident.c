@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "base/die.h"
+#include "ptx/async.h"
 #include "ptx/machine.h"
+#include "ptx/race.h"
 
 enum {
 	SM_COUNT = 132, SM_BLOCKS = 32, SM_WARPS = 64, SM_SHARED_BYTES = 233472, BLOCK_SHARED_BYTES = 1024,
@@ -187,6 +189,7 @@ set_up_block(struct machine_core *core, const struct grid_run *g, struct slot *s
 	b->params = g->params;
 	b->cluster = &s->cluster;
 	b->rank = rank;
+	b->race = core->race ? race_block_new(core->race, b->shared_bytes) : NULL;
 	memcpy(b->grid, l->grid, sizeof b->grid);
 	memcpy(b->dim, l->block, sizeof b->dim);
 	b->warps = s->warps + (size_t)rank * b->n_warps;
@@ -207,10 +210,13 @@ set_up_block(struct machine_core *core, const struct grid_run *g, struct slot *s
 }
 
 static void
-slot_free(struct slot *s)
+slot_free(struct machine_core *core, struct slot *s)
 {
-	for (uint32_t k = 0; k < s->cluster.n_blocks; k++)
+	for (uint32_t k = 0; k < s->cluster.n_blocks; k++) {
 		block_release(&s->cluster.blocks[k]);
+		async_free(core, &s->cluster.blocks[k]);
+		race_block_free(s->cluster.blocks[k].race);
+	}
 	free(s->cluster.blocks);
 	free(s->warps);
 	free(s->frames);
@@ -314,6 +320,11 @@ start_block(struct machine_core *core, struct block *b)
 	b->suspect = b->idle = false;
 	for (uint32_t n = 0; n < b->n_warps; n++)
 		start_warp(core, &b->warps[n]);
+	async_start(b);
+	if (b->race) {
+		uint64_t number = b->index[0] + (uint64_t)b->grid[0] * (b->index[1] + (uint64_t)b->grid[1] * b->index[2]);
+		race_start_block(core->race, b->race, number, b->n_warps);
+	}
 	core->counters.blocks++;
 }
 
@@ -445,8 +456,10 @@ run_blocks(struct machine_core *core, struct grid_run *g, struct buf *err)
 		b->idle = state == BLOCK_IDLE;
 		b->idle_at = core->stores;
 		g->last = state == BLOCK_RUNNING ? NULL : b->cluster;
-		if (state == BLOCK_DONE)
+		if (state == BLOCK_DONE) {
+			async_end(core, b);
 			end_block(g, b);
+		}
 	}
 	if (!g->n_live && g->next_cluster == g->n_clusters)
 		return PTX_OK;
@@ -462,7 +475,7 @@ static void
 grid_free(struct machine_core *core, struct grid_run *g)
 {
 	for (uint32_t k = 0; k < g->n_slots; k++)
-		slot_free(g->slots[k]);
+		slot_free(core, g->slots[k]);
 	free(g->slots);
 	free(g->live);
 	free(g->params);
@@ -502,7 +515,12 @@ grid_run(struct machine_core *core, const struct ptx_launch *l, const struct ptx
 	memset(g.params, 0, k->params_bytes + 16);
 	if (k->params_bytes)
 		memcpy(g.params, l->params, k->params_bytes);
+	if (core->race)
+		race_start_launch(core->race, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
+			(l->block[0] * l->block[1] * l->block[2] + LANES - 1) / LANES);
 	enum ptx_status status = run_guarded(core, &g, err);
+	if (core->race)
+		race_end_launch(core->race);
 	grid_free(core, &g);
 	return status;
 }
