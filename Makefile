@@ -74,7 +74,8 @@ INTERNAL_PROGRAMS := $(foreach m,$(INTERNAL),$(call internal_name,$(m)))
 .PHONY: all programs
 all: programs man
 programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(foreach b,recorder machine,$(LIBEXEC)/$(b)/libcudart.so.13) \
-	$(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
+	$(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*)) \
+	$(LIBEXEC)/gpu_kernels.fatbin
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -124,6 +125,13 @@ PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard c
 $(LIBEXEC)/profiles/%: common/cuda/profiles/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
+
+# The GPU worker's own kernels: machine code of sm_90, and PTX for later GPUs.
+$(LIBEXEC)/gpu_kernels.fatbin: common/cuda/gpu_kernels.cu $(wildcard common/tensor/generate_core.h)
+	@mkdir -p $(@D)
+	@echo '  NVCC $<'
+	$(Q)$(CUDA)/bin/nvcc -std=c++17 -Icommon -gencode 'arch=compute_90,code=[sm_90,compute_90]' -fatbin -o $@.tmp $<
+	$(Q)mv $@.tmp $@
 
 folder_of = $(notdir $(patsubst %/,%,$(dir $(1))))
 define internal_rule
@@ -199,6 +207,28 @@ test-sanitized: programs ## run the unit tests and fuzz replays, but not the pro
 	ln -sfn ../bin ../libexec $(BUILD)/sanitized/
 	$(MAKE) BUILD=$(BUILD)/sanitized OPT=-O1 \
 		SANITIZE='-fsanitize=address,undefined -fno-sanitize-recover=undefined' test-unit
+# A driver that runs a few known kernels on the host, so that the supervisor is tested without a GPU.
+STANDIN := $(BUILD)/test/libcuda-standin.so
+$(STANDIN): tests/gpu/standin.c
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_cuda) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -o $@.tmp $<
+	$(Q)mv $@.tmp $@
+test-unit: $(STANDIN)
+GPU_TESTS := $(wildcard tests/gpu/*.c)
+GPU_PROGRAMS := $(patsubst tests/gpu/%.c,$(BUILD)/gpu/%,$(filter-out %/standin.c,$(GPU_TESTS)))
+define gpu_rule
+$(BUILD)/gpu/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(ALL_LIBS))
+	@mkdir -p $$(@D)
+	@echo '  LD   $$@'
+	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
+	$(Q)mv $$@.tmp $$@
+endef
+$(foreach t,$(filter-out %/standin.c,$(GPU_TESTS)),$(eval $(call gpu_rule,$(t))))
+.PHONY: test-gpu
+test-gpu: programs $(GPU_PROGRAMS) ## run the tests that need a GPU; exit 69 without one
+	@KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) bash tests/gpu/run.sh
+
 fuzz: $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
 	for f in $^; do mkdir -p $(BUILD)/fuzz/corpus/$${f##*/fuzz_}; \
 		$$f -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(BUILD)/fuzz/corpus/$${f##*/fuzz_} tests/fuzz/corpus/$${f##*/fuzz_}; done

@@ -12,6 +12,7 @@
 #include "cuda/build.h"
 #include "cuda/nvrtc.h"
 #include "cuda/record.h"
+#include "eval/gpu.h"
 #include "eval/inputs.h"
 #include "eval/names.h"
 #include "eval/oracle.h"
@@ -27,7 +28,8 @@ struct eval_args eval_args = { .store = "out/store", .device = "cpu" };
 
 const struct opt eval_option_table[] = {
 	{ 0, "store", OPT_STRING, &eval_args.store, "DIR", "keep answers, builds and evaluations in DIR", 0, 0 },
-	{ 0, "device", OPT_STRING, &eval_args.device, "cpu", "run kernels on the PTX machine (cpu)", 0, 0 },
+	{ 0, "device", OPT_STRING, &eval_args.device, "cpu|cuda[:LIST]",
+		"run kernels on the PTX machine (cpu), or on GPUs: all, or those of a list of numbers or UUIDs", 0, 0 },
 	{ 0, "sandbox", OPT_CALL, sandbox_option, "LEVEL", SANDBOX_OPTION_HELP, 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
@@ -37,24 +39,44 @@ struct eval {
 	char *builds;		/* folder of the build cache */
 	struct cuda_checker *checker;
 	uint64_t seed;
+	const char *target;
+	struct gpu_pool *gpus;	/* NULL: the PTX machine */
 	atomic_uint_fast64_t run, stored;
 };
+
+/* "cpu", "cuda" or "cuda:LIST". 0, or -1 with a sentence. */
+static int
+open_device(const char *device, struct gpu_pool **gpus, int *status, struct buf *err)
+{
+	*gpus = NULL;
+	*status = EX_USAGE;
+	if (!strcmp(device, "cpu"))
+		return 0;
+	if (strncmp(device, "cuda", 4) || (device[4] && (device[4] != ':' || !device[5])))
+		return buf_err(err, "--device %s: it is cpu, cuda, or cuda: and a list of GPUs", device);
+	struct buf why = BUF_INIT;
+	*gpus = gpu_pool_open(device[4] ? device + 5 : NULL, status, &why);
+	if (!*gpus)
+		buf_err(err, "--device %s: %s", device, buf_str(&why));
+	buf_release(&why);
+	return *gpus ? 0 : -1;
+}
 
 struct eval *
 eval_open(uint64_t seed, int *status, struct buf *err)
 {
-	*status = EX_USAGE;
-	if (strcmp(eval_args.device, "cpu")) {
-		buf_err(err, "--device %s: only cpu is known to this version", eval_args.device);
-		return NULL;
-	}
+	struct gpu_pool *gpus;
+
 	*status = EX_UNAVAILABLE;
-	if (sandbox_require(SANDBOX_UNSET, err) || !cuda_toolkit_version(err))
+	if (sandbox_require(SANDBOX_UNSET, err) || !cuda_toolkit_version(err) ||
+	    open_device(eval_args.device, &gpus, status, err))
 		return NULL;
 	*status = EX_CANTCREAT;
 	struct store *store = store_open(eval_args.store, err);
-	if (!store)
+	if (!store) {
+		gpu_pool_close(gpus);
 		return NULL;
+	}
 	struct eval *e = xcalloc(1, sizeof *e);
 	struct buf builds = BUF_INIT;
 	buf_addf(&builds, "%s/builds", eval_args.store);
@@ -62,6 +84,8 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	e->checker = cuda_checker_new();
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
+	e->gpus = gpus;
+	e->target = gpus ? gpu_pool_target(gpus) : EVAL_TARGET;
 	*status = EX_OK;
 	return e;
 }
@@ -72,6 +96,7 @@ eval_close(struct eval *e)
 	if (!e)
 		return;
 	cuda_checker_free(e->checker);
+	gpu_pool_close(e->gpus);
 	store_close(e->store);
 	free(e->builds);
 	free(e);
@@ -107,6 +132,7 @@ struct question {
 	const struct task *task;
 	const struct task_workload *workload;	/* NULL: does it compile? */
 	const char *source;
+	const char *target;
 	char solution[HASH_ID_HEX], id[HASH_ID_HEX];
 	uint64_t trial;
 };
@@ -118,11 +144,11 @@ ask(const struct eval *e, const struct task *t, const struct task_workload *w, c
 	uint64_t numbers[] = { e->seed, trial, VERDICT_PROTOCOL };
 	struct hash_id_state *state = hash_id_start();
 
-	*q = (struct question){ .task = t, .workload = w, .source = source, .trial = trial };
+	*q = (struct question){ .task = t, .workload = w, .source = source, .trial = trial, .target = e->target };
 	eval_solution_id(t->id, source, q->solution);
 	hash_id_text(state, q->solution);
 	hash_id_text(state, w ? w->name : "");
-	hash_id_text(state, EVAL_TARGET);
+	hash_id_text(state, e->target);
 	hash_id_part(state, numbers, sizeof numbers);
 	hash_id_end(state, q->id);
 }
@@ -145,7 +171,7 @@ start_evaluation(const struct question *q, const char *status, const char *reaso
 		json_object_set_new(e, "held_out", json_boolean(q->workload->held_out));
 	}
 	json_object_set_new(e, "trial", json_integer((json_int_t)q->trial));
-	json_object_set_new(e, "target", json_string(EVAL_TARGET));
+	json_object_set_new(e, "target", json_string(q->target));
 	json_object_set_new(e, "protocol", json_integer(VERDICT_PROTOCOL));
 	json_object_set_new(e, "status", json_string(status));
 	if (reason && reason[0]) {
@@ -302,6 +328,29 @@ add_output_hashes(const struct tensor *outputs, int count, json_t *evaluation)
 	json_object_set_new(evaluation, "outputs", list);
 }
 
+/* Later runs of the call on a GPU that gave other bits: right ones are no fault (atomics on floats), wrong ones are.
+ * 0, or -1: ours. */
+static int
+judge_others(const struct question *q, const struct run_result *run, const struct tensor *expected, json_t *evaluation,
+	struct buf *err)
+{
+	int equal = 1;
+
+	json_object_set_new(evaluation, "repeatable", json_false());
+	for (int i = 0; i < run->others && equal == 1; i++) {
+		json_t *figures = json_object();
+
+		equal = judge(q->task, q->workload, run->other[i], expected, figures, err);
+		json_decref(figures);
+	}
+	if (equal == 0) {
+		json_object_set_new(evaluation, "status", json_string("SUSPICIOUS"));
+		json_object_set_new(evaluation, "reason", json_string("the first call of solve() gives right outputs, but one that "
+			"finds other content in device memory, or runs its streams side by side, gives wrong ones"));
+	}
+	return equal < 0 ? -1 : 0;
+}
+
 static int
 judge_outputs(struct eval *e, const struct question *q, const struct run_result *run, const struct tensor *inputs,
 	json_t *evaluation, struct buf *err)
@@ -320,6 +369,8 @@ judge_outputs(struct eval *e, const struct question *q, const struct run_result 
 		return -1;
 	}
 	int equal = judge(t, q->workload, run->outputs, expected, evaluation, err);
+	if (equal == 1 && run->others)
+		equal = judge_others(q, run, expected, evaluation, err) < 0 ? -1 : 1;
 	for (int i = 0; i < t->outputs; i++)
 		tensor_release(&expected[i]);
 	if (equal == 0)
@@ -340,17 +391,19 @@ set_cost(json_t *evaluation)
 }
 
 static int
-run_and_judge(struct eval *e, const struct question *q, const struct cuda_build *build,
+run_and_judge(struct eval *e, struct gpu_session *gpu, const struct question *q, const struct cuda_build *build,
 	const struct cuda_recording *recording, const struct tensor *inputs, json_t **evaluation, struct buf *err)
 {
 	struct run_result run;
-	int status = 0;
+	int status = e->gpus ? gpu_run(gpu, q->task, q->workload, build->folder, recording, inputs, &run, err)
+		: run_on_ptx(q->task, q->workload, build->folder, recording, inputs, q->workload->role == TASK_CHECK, &run, err);
 
-	if (run_on_ptx(q->task, q->workload, build->folder, recording, inputs, q->workload->role == TASK_CHECK, &run, err))
+	if (status)
 		return -1;
 	*evaluation = start_evaluation(q, run.status, buf_str(&run.reason));
 	json_object_set(*evaluation, "findings", run.findings);
-	json_object_set(*evaluation, "counters", run.counters);
+	if (run.counters)
+		json_object_set(*evaluation, "counters", run.counters);
 	if (run.printed.len) {
 		buf_elide(&run.printed, PRINTED_BYTES);
 		json_object_set_new(*evaluation, "printed", rec_json_text(run.printed.data, run.printed.len));
@@ -359,7 +412,7 @@ run_and_judge(struct eval *e, const struct question *q, const struct cuda_build 
 		add_output_hashes(run.outputs, run.output_count, *evaluation);
 		status = judge_outputs(e, q, &run, inputs, *evaluation, err);
 	}
-	if (status == 0 && q->workload->role == TASK_PROFILE
+	if (status == 0 && q->workload->role == TASK_PROFILE && run.counters
 			&& !strcmp(rec_json_string(*evaluation, "status", ""), "PASSED"))
 		set_cost(*evaluation);
 	run_release(&run);
@@ -371,8 +424,8 @@ run_and_judge(struct eval *e, const struct question *q, const struct cuda_build 
 }
 
 static int
-evaluate_workload(struct eval *e, const struct question *q, const struct cuda_build *build, json_t **evaluation,
-	struct buf *err)
+evaluate_workload(struct eval *e, struct gpu_session *gpu, const struct question *q, const struct cuda_build *build,
+	json_t **evaluation, struct buf *err)
 {
 	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
 	struct inputs_key key = { e->seed, q->trial, q->source };
@@ -387,7 +440,7 @@ evaluate_workload(struct eval *e, const struct question *q, const struct cuda_bu
 	} else if (inputs_make(q->task, q->workload, &key, inputs, err)) {
 		status = -1;
 	} else {
-		status = run_and_judge(e, q, build, &recording, inputs, evaluation, err);
+		status = run_and_judge(e, gpu, q, build, &recording, inputs, evaluation, err);
 		for (int i = 0; i < q->task->inputs; i++)
 			tensor_release(&inputs[i]);
 	}
@@ -403,6 +456,7 @@ struct session {
 	const char *source;
 	struct cuda_build build;
 	bool built;
+	struct gpu_session gpu;
 };
 
 static int
@@ -496,7 +550,7 @@ answer(struct session *s, const struct question *q, json_t **evaluation, struct 
 		*evaluation = build_failure(q, &s->build);
 	else if (!q->workload)
 		*evaluation = start_evaluation(q, "PASSED", NULL);
-	else if (evaluate_workload(s->eval, q, &s->build, evaluation, err))
+	else if (evaluate_workload(s->eval, &s->gpu, q, &s->build, evaluation, err))
 		return -1;
 	/* A compiler or host code that met the wall clock may have met a slow machine. */
 	if (!strcmp(rec_json_string(*evaluation, "status", ""), "TIMEOUT") && !json_object_get(*evaluation, "counters"))
@@ -545,7 +599,7 @@ int
 eval_solution(struct eval *e, const struct task *t, const char *source, enum eval_select select, json_t **evaluations,
 	struct eval_summary *summary, struct buf *err)
 {
-	struct session s = { e, t, source, CUDA_BUILD_INIT, false };
+	struct session s = { e, t, source, CUDA_BUILD_INIT, false, { e->gpus, NULL } };
 	uint64_t trial = select == EVAL_ALL ? TRIAL_FINAL : TRIAL_VISIBLE;
 	json_t *list = json_array();
 
@@ -558,6 +612,7 @@ eval_solution(struct eval *e, const struct task *t, const char *source, enum eva
 		for (int i = 0; i < t->workloads && go == 1; i++)
 			if (selected(&t->workload[i], select, profile))
 				go = add_answer(&s, &t->workload[i], trial, list, summary, err);
+	gpu_session_close(&s.gpu);
 	if (s.built)
 		cuda_build_release(&s.build);
 	if (go < 0) {
@@ -572,7 +627,7 @@ int
 eval_compile(struct eval *e, const struct task *t, const char *source, struct buf *log, struct buf *err)
 {
 	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
-	struct session s = { e, t, source, CUDA_BUILD_INIT, false };
+	struct session s = { e, t, source, CUDA_BUILD_INIT, false, { NULL, NULL } };
 	struct buf prelude = BUF_INIT;
 	enum cuda_check quick;
 	int status = cuda_prelude(arguments, task_arguments(t, NULL, arguments), &prelude, err);

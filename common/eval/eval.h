@@ -19,12 +19,12 @@ enum { COST_PER_SECTOR = 32 };
 
 /* Raised by hand when an input byte or a verdict changes for the same solution; a golden test watches it. */
 enum { VERDICT_PROTOCOL = 2 };
-#define EVAL_TARGET "ptx-sm_90"
+#define EVAL_TARGET "ptx-sm_90"		/* of the PTX machine; on a GPU: gpu_pool_target */
 
 /* Values of the engine's options, filled by opt_parse from eval_option_table. */
 struct eval_args {
 	const char *store;	/* --store DIR, default out/store */
-	const char *device;	/* --device cpu */
+	const char *device;	/* --device cpu|cuda[:LIST] */
 	const char *sandbox;	/* --sandbox namespaces|landlock */
 };
 extern struct eval_args eval_args;

@@ -154,6 +154,12 @@ run_release(struct run_result *result)
 	for (int i = 0; i < result->output_count; i++)
 		tensor_release(&result->outputs[i]);
 	result->output_count = 0;
+	for (int i = 0; i < RUN_MAX_OTHERS; i++) {
+		for (int k = 0; k < result->other_count[i]; k++)
+			tensor_release(&result->other[i][k]);
+		result->other_count[i] = 0;
+	}
+	result->others = 0;
 	json_decref(result->findings);
 	json_decref(result->counters);
 	result->findings = result->counters = NULL;

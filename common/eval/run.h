@@ -12,14 +12,19 @@
 /* Lane instructions of all launches together, past which a run is TIMEOUT: the clock is never asked. */
 #define RUN_BUDGET ((uint64_t)1000000000)
 
+enum { RUN_MAX_OTHERS = 2 };
+
 struct run_result {
 	const char *status;	/* PASSED (ran to its end), RUNTIME_ERROR, TIMEOUT, UNSUPPORTED; static */
 	struct buf reason;	/* one line unless PASSED */
 	json_t *findings;	/* array, owned */
-	json_t *counters;	/* object, owned; of all launches */
+	json_t *counters;	/* object, owned; of all launches; NULL on a GPU */
 	struct buf printed;	/* by device printf */
 	struct tensor outputs[TASK_MAX_TENSORS];	/* task order; set up when status is PASSED */
 	int output_count;
+	/* On a GPU: outputs of later runs of the same call that are not bit for bit those of the first. */
+	struct tensor other[RUN_MAX_OTHERS][TASK_MAX_TENSORS];
+	int others, other_count[RUN_MAX_OTHERS];
 };
 
 /* Runs the one call of `recording` on these inputs. checked: initcheck as well. 0 with result filled

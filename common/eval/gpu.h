@@ -1,0 +1,43 @@
+/* The supervisor of GPU workers: GPUs that are healthy, processes that wait ready with a context, one candidate each,
+ * one command on a GPU at a time, a watchdog, and a probe after every failure. Only it turns answers into results.
+ *
+ * Between processes a GPU is shared by a lock file named after its UUID, in /run/lock or else /tmp
+ * (kernelmosaic-gpu-UUID.lock): checks hold it shared, timed sections alone. */
+#ifndef EVAL_GPU_H
+#define EVAL_GPU_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "eval/run.h"
+
+struct gpu_pool;
+
+/* Starts on the GPUs of `list`: NULL for all, else numbers or UUIDs with commas. NULL with a sentence; *status gets 64
+ * (not a list, no such GPU) or 69 (no driver, no GPU that can run code of sm_90). Safe from threads. Returned owned. */
+struct gpu_pool *gpu_pool_open(const char *list, int *status, struct buf *err);
+/* Ends all workers. Sessions must be closed. */
+void gpu_pool_close(struct gpu_pool *pool);
+/* "cuda-sm_90": code is built for sm_90, and later GPUs translate its PTX. Static. */
+const char *gpu_pool_target(const struct gpu_pool *pool);
+
+/* What the pool did so far. */
+struct gpu_counts {
+	uint64_t workers, commands, kills, probes, failed_probes, retired;
+	double command_seconds, pool_seconds;	/* a GPU was given work; the pool was open, times the GPUs */
+};
+void gpu_pool_counts(struct gpu_pool *pool, struct gpu_counts *counts);
+
+/* All workloads of one candidate. A worker is taken at the first need and thrown away at the end. */
+struct gpu_session {
+	struct gpu_pool *pool;
+	struct gpu_worker *worker;
+};
+void gpu_session_close(struct gpu_session *session);
+
+/* Runs the one call of the recording thrice (see common/cuda/gpu_check.c). 0 with result filled (release it), or -1
+ * with a sentence: infrastructure. result->other[] holds outputs of later runs that are not those of the first. */
+int gpu_run(struct gpu_session *session, const struct task *t, const struct task_workload *w, const char *build_folder,
+	const struct cuda_recording *recording, const struct tensor *inputs, struct run_result *result, struct buf *err);
+
+#endif

@@ -1,0 +1,26 @@
+/* The GPUs of a run and their waiting workers: the inside of the supervisor. */
+#ifndef EVAL_GPU_POOL_H
+#define EVAL_GPU_POOL_H
+
+#include <jansson.h>
+
+#include "eval/gpu.h"
+#include "eval/gpu_worker.h"
+
+enum gpu_hold {
+	GPU_SHARED,	/* other processes may check on the same GPU */
+	GPU_ALONE,	/* timing */
+};
+
+/* Gives the session a worker, if it has none, from a GPU that is not retired. 0, or -1 with a sentence. */
+int gpu_pool_enlist(struct gpu_session *session, struct buf *err);
+/* One command on the session's worker; the GPU is held for it. After anything but a sound answer the worker is gone,
+ * and the GPU was probed and perhaps retired. */
+enum gpu_reply gpu_pool_ask(struct gpu_session *session, struct message *m, uint64_t wall_ms, enum gpu_hold hold,
+	bool *signalled, struct buf *ended);
+/* Throws the worker away after an answer that says that its context may be broken; probes the GPU. */
+void gpu_pool_distrust(struct gpu_session *session);
+/* What `km-gpu --list` said of the session's GPU. Borrowed. */
+const json_t *gpu_pool_device(const struct gpu_session *session);
+
+#endif
