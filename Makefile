@@ -75,7 +75,7 @@ INTERNAL_PROGRAMS := $(foreach m,$(INTERNAL),$(call internal_name,$(m)))
 all: programs man
 programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(foreach b,recorder machine,$(LIBEXEC)/$(b)/libcudart.so.13) \
 	$(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*)) \
-	$(LIBEXEC)/gpu_kernels.fatbin
+	$(LIBEXEC)/gpu_kernels.fatbin $(LIBEXEC)/torch_worker.py
 
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -121,6 +121,9 @@ $(RECORDER) $(MACHINE): common/cuda/runtime/version.map
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/runtime/version.map -Wl,-z,defs -o $@.tmp \
 		$(filter %.o %.a,$^) $(LDLIBS_runtime)
 	$(Q)mv $@.tmp $@
+$(LIBEXEC)/%.py: common/eval/%.py
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
 PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 $(LIBEXEC)/profiles/%: common/cuda/profiles/%
 	@mkdir -p $(@D)
@@ -271,7 +274,7 @@ help: ## show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
 DEBIAN := build-essential clang libjansson-dev libxxhash-dev libssl-dev libzstd-dev zstd libsqlite3-dev sqlite3 \
-	libcurl4-openssl-dev libseccomp-dev bubblewrap libncurses-dev libcmocka-dev bats mandoc tmux python3 pkg-config
+	libcurl4-openssl-dev libseccomp-dev bubblewrap libncurses-dev libcmocka-dev bats mandoc tmux python3 pkg-config python3-torch
 deps: ## install the Debian packages (as root or by sudo -n)
 	@s=$$(date +%s); \
 	missing=$$(for p in $(DEBIAN); do dpkg-query -W -f '$${db:Status-Status}' $$p 2>/dev/null | grep -q '^installed$$' || echo $$p; done); \

@@ -208,6 +208,7 @@ run_case(struct agent_case *c, agent_phase_function *phase, const struct rec_cas
 	if (phase(c, err) < 0) {
 		reason->code = "try_again";
 		buf_adds(&reason->message, buf_str(err));
+		reason->exit_status = eval_failure(c->agent->eval);
 		return FILTER_RETRY;
 	}
 	/* Why a conversation ended without an answer, where the policy said so. */

@@ -79,9 +79,10 @@ add_forms(const struct task *t, struct buf *out)
 		buf_addc(out, '\n');
 	}
 	if (shows(t, "reference_program") && t->reference) {
-		buf_adds(out, "## Reference program\n\nIn C, sequential. It gets float16 and bfloat16 tensors as `float` "
-			"arrays that hold rounded values.\n");
-		add_block(out, "c", t->reference);
+		buf_adds(out, "## Reference program\n\n");
+		buf_adds(out, t->reference_is_torch ? "In PyTorch.\n" : "In C, sequential. It gets float16 and bfloat16 tensors "
+			"as `float` arrays that hold rounded values.\n");
+		add_block(out, t->reference_is_torch ? "python" : "c", t->reference);
 		buf_addc(out, '\n');
 	}
 }

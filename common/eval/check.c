@@ -34,8 +34,9 @@ compare_forms(const struct task *t, const struct task_workload *w, const struct 
 		if (r.mismatched == 0)
 			continue;
 		*code = "forms_disagree";
-		buf_err(err, "spec.math and reference.c disagree on %lld of %lld elements of '%s' in workload '%s': "
-			"%.9g and %.9g at element %lld", (long long)r.mismatched, (long long)r.elements, math[i].name,
+		buf_err(err, "spec.math and %s disagree on %lld of %lld elements of '%s' in workload '%s': "
+			"%.9g and %.9g at element %lld", t->reference_is_torch ? "reference.py" : "reference.c",
+			(long long)r.mismatched, (long long)r.elements, math[i].name,
 			w->name, r.expected, r.got, (long long)r.first_mismatch);
 		return ORACLE_REFUSED;
 	}
@@ -51,9 +52,9 @@ check_workload(struct eval *e, const struct task *t, const struct task_workload 
 
 	if (inputs_make(t, w, &key, inputs, err))
 		return ORACLE_INFRASTRUCTURE;
-	enum oracle_status status = oracle_run(eval_store(e), t, w->axes, t->math_spec != NULL, inputs, one, code, err);
+	enum oracle_status status = oracle_run(eval_oracle(e), t, w->axes, t->math_spec != NULL, inputs, one, code, err);
 	if (status == ORACLE_OK && both) {
-		status = oracle_run(eval_store(e), t, w->axes, false, inputs, other, code, err);
+		status = oracle_run(eval_oracle(e), t, w->axes, false, inputs, other, code, err);
 		if (status == ORACLE_OK) {
 			status = compare_forms(t, w, one, other, code, err);
 			release_all(other, t->outputs);
@@ -157,7 +158,7 @@ check_example(struct eval *e, const struct task *t, const json_t *example, size_
 				code, err))
 			goto out;
 	}
-	status = oracle_run(eval_store(e), t, w.axes, t->oracle_is_math, inputs, expected, code, err);
+	status = oracle_run(eval_oracle(e), t, w.axes, t->oracle_is_math, inputs, expected, code, err);
 	if (status == ORACLE_OK) {
 		status = compare_example(t, &w, json_object_get(example, "outputs"), number, expected, code, err);
 		release_all(expected, t->outputs);
@@ -180,5 +181,7 @@ eval_check_task(struct eval *e, const struct task *t, const char **code, struct 
 	json_array_foreach(examples, number, example)
 		if (status == ORACLE_OK)
 			status = check_example(e, t, example, number, code, err);
+	if (status == ORACLE_UNAVAILABLE)
+		eval_misses_something(e);
 	return status == ORACLE_OK ? 1 : status == ORACLE_REFUSED ? 0 : -1;
 }

@@ -24,13 +24,14 @@
 
 enum { PRINTED_BYTES = 1024, TRIAL_VISIBLE = 0, TRIAL_FINAL = 1 };
 
-struct eval_args eval_args = { .store = "out/store", .device = "cpu" };
+struct eval_args eval_args = { .store = "out/store", .device = "cpu", .python = "/usr/bin/python3" };
 
 const struct opt eval_option_table[] = {
 	{ 0, "store", OPT_STRING, &eval_args.store, "DIR", "keep answers, builds and evaluations in DIR", 0, 0 },
 	{ 0, "device", OPT_STRING, &eval_args.device, "cpu|cuda[:LIST]",
 		"run kernels on the PTX machine (cpu), or on GPUs: all, or those of a list of numbers or UUIDs", 0, 0 },
 	{ 0, "sandbox", OPT_CALL, sandbox_option, "LEVEL", SANDBOX_OPTION_HELP, 0, 0 },
+	{ 0, "python", OPT_STRING, &eval_args.python, "PROGRAM", "run PyTorch references with PROGRAM (/usr/bin/python3)", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 
@@ -38,6 +39,8 @@ struct eval {
 	struct store *store;
 	char *builds;		/* folder of the build cache */
 	struct cuda_checker *checker;
+	struct oracle *oracle;
+	atomic_bool misses_something;
 	uint64_t seed;
 	const char *target;
 	struct gpu_pool *gpus;	/* NULL: the PTX machine */
@@ -82,6 +85,7 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	buf_addf(&builds, "%s/builds", eval_args.store);
 	e->store = store;
 	e->checker = cuda_checker_new();
+	e->oracle = oracle_new(store, eval_args.python);
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
 	e->gpus = gpus;
@@ -97,9 +101,28 @@ eval_close(struct eval *e)
 		return;
 	cuda_checker_free(e->checker);
 	gpu_pool_close(e->gpus);
+	oracle_free(e->oracle);
 	store_close(e->store);
 	free(e->builds);
 	free(e);
+}
+
+struct oracle *
+eval_oracle(struct eval *e)
+{
+	return e->oracle;
+}
+
+int
+eval_failure(const struct eval *e)
+{
+	return atomic_load(&e->misses_something) ? EX_UNAVAILABLE : EX_TEMPFAIL;
+}
+
+void
+eval_misses_something(struct eval *e)
+{
+	atomic_store(&e->misses_something, true);
 }
 
 struct store *
@@ -359,9 +382,11 @@ judge_outputs(struct eval *e, const struct question *q, const struct run_result 
 	struct tensor expected[TASK_MAX_TENSORS];
 	const char *code = "";
 	struct buf why = BUF_INIT;
-	enum oracle_status status = oracle_run(e->store, t, q->workload->axes, t->oracle_is_math, inputs, expected, &code,
+	enum oracle_status status = oracle_run(e->oracle, t, q->workload->axes, t->oracle_is_math, inputs, expected, &code,
 		&why);
 
+	if (status == ORACLE_UNAVAILABLE)
+		eval_misses_something(e);
 	if (status != ORACLE_OK) {
 		buf_err(err, "the oracle of task %s failed on workload %s (%s): %s", t->name, q->workload->name, code,
 			buf_str(&why));

@@ -26,6 +26,7 @@ struct eval_args {
 	const char *store;	/* --store DIR, default out/store */
 	const char *device;	/* --device cpu|cuda[:LIST] */
 	const char *sandbox;	/* --sandbox namespaces|landlock */
+	const char *python;	/* --python PROGRAM, which runs PyTorch references */
 };
 extern struct eval_args eval_args;
 extern const struct opt eval_option_table[];
@@ -36,6 +37,10 @@ struct eval;
 struct eval *eval_open(uint64_t seed, int *status, struct buf *err);
 void eval_close(struct eval *e);
 struct store *eval_store(struct eval *e);
+struct oracle *eval_oracle(struct eval *e);
+/* Exit status that a failure of ours calls for: 69 when something was missing, else 75. */
+int eval_failure(const struct eval *e);
+void eval_misses_something(struct eval *e);
 
 enum eval_select {
 	EVAL_VISIBLE,	/* check workloads that are not held out, then profile for the cost */

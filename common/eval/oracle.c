@@ -2,10 +2,12 @@
  * once (kept in the store by content) and runs in the sandbox, since whoever wrote the task wrote it. */
 #include "eval/oracle.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/die.h"
 #include "eval/reference_driver.h"
+#include "eval/torch.h"
 #include "hash/id.h"
 #include "sandbox/sandbox.h"
 
@@ -254,8 +256,32 @@ out:
 	return status;
 }
 
+struct oracle {
+	struct store *store;
+	struct torch *torch;
+};
+
+struct oracle *
+oracle_new(struct store *store, const char *python)
+{
+	struct oracle *oracle = xcalloc(1, sizeof *oracle);
+
+	oracle->store = store;
+	oracle->torch = torch_new(python);
+	return oracle;
+}
+
+void
+oracle_free(struct oracle *oracle)
+{
+	if (!oracle)
+		return;
+	torch_free(oracle->torch);
+	free(oracle);
+}
+
 enum oracle_status
-oracle_run(struct store *store, const struct task *t, const int64_t *axes, bool math, const struct tensor *inputs,
+oracle_run(struct oracle *oracle, const struct task *t, const int64_t *axes, bool math, const struct tensor *inputs,
 	struct tensor *expected, const char **code, struct buf *err)
 {
 	struct task_workload w = { .name = "", .role = TASK_CHECK };
@@ -263,5 +289,7 @@ oracle_run(struct store *store, const struct task *t, const int64_t *axes, bool 
 	memcpy(w.axes, axes, sizeof w.axes);
 	if (math)
 		return run_math(t, axes, inputs, expected, code, err);
-	return run_reference(store, t, &w, inputs, expected, code, err);
+	if (t->reference_is_torch)
+		return torch_run(oracle->torch, t, &w, inputs, expected, code, err);
+	return run_reference(oracle->store, t, &w, inputs, expected, code, err);
 }

@@ -300,6 +300,7 @@ load_oracle(struct task *t, struct buf *err)
 
 	t->math_spec = rec_json_string(json_object_get(t->json, "math_spec"), "text", NULL);
 	t->reference = rec_json_string(json_object_get(t->json, "reference"), "source", NULL);
+	t->reference_is_torch = !strcmp(rec_json_string(json_object_get(t->json, "reference"), "language", ""), "pytorch");
 	t->oracle_is_math = !strcmp(oracle, "math_spec");
 	if (!t->oracle_is_math && strcmp(oracle, "reference_program"))
 		return buf_err(err, "oracle '%s' is neither math_spec nor reference_program", oracle);

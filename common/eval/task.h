@@ -57,7 +57,8 @@ struct task {
 	double rtol, atol;
 	const char *reduction;		/* axis expression, or NULL */
 	const char *math_spec;		/* text, or NULL */
-	const char *reference;		/* C source, or NULL */
+	const char *reference;		/* source, or NULL */
+	bool reference_is_torch;	/* a PyTorch module, not C */
 	bool oracle_is_math;
 	const char *prototype;
 };

@@ -69,7 +69,7 @@ struct run {
 	uint64_t reject_count_max;
 	double reject_part_max;		/* of 1; negative: count_max rules */
 	uint64_t shard, shards;
-	bool retry;
+	int retry;			/* exit status of a FILTER_RETRY, 0: there was none */
 
 	struct job *jobs;
 	size_t job_count, head, tail;	/* sequence numbers: [head, tail) are in flight */
@@ -164,7 +164,7 @@ settle(struct run *r, struct job *job)
 		break;
 	case FILTER_RETRY:
 		warn("%s:%" PRIu64 ": %s", job->file, job->line_number, buf_str(&job->reason.message));
-		r->retry = true;
+		r->retry = job->reason.exit_status ? job->reason.exit_status : EX_TEMPFAIL;
 		break;
 	}
 }
@@ -636,7 +636,7 @@ filter_run(const struct filter *filter, int argc, char **argv)
 		r.rejects = open_output(filter_args.rejects);
 	status = filter->takes_records ? 0 : run_threads(&r, argc, argv);
 	if (r.retry)
-		status = EX_TEMPFAIL;
+		status = r.retry;
 	if (!status && filter->finish)
 		status = finish(&r);
 	if (!status)

@@ -27,11 +27,12 @@ enum filter_verdict {
 	FILTER_PASS,		/* `out` holds the line */
 	FILTER_DROP,		/* not wanted: counted with its code, not written */
 	FILTER_REJECT,		/* refused: goes to the rejects file */
-	FILTER_RETRY,		/* our own failure: nothing is decided, the run ends with 75 */
+	FILTER_RETRY,		/* our own failure: nothing is decided, the run ends with 75 or reason->exit_status */
 };
 struct filter_reason {
 	const char *code;	/* short word, static: "bad_json", "duplicate", "oracles_disagree" */
 	struct buf message;	/* one sentence */
+	int exit_status;	/* of FILTER_RETRY; 0: 75 */
 };
 /* Called from any of the threads; `out` and `reason` are the caller's and empty. */
 typedef enum filter_verdict filter_transform(void *context, const struct rec_case *in, struct buf *out,

@@ -7,6 +7,7 @@
 #define TEXTS(name, ...) static const char *const name[] = { __VA_ARGS__, NULL }
 TEXTS(task_forms, "natural_language", "reference_program", "math_spec");
 TEXTS(oracles, "math_spec", "reference_program");
+TEXTS(reference_languages, "c", "pytorch");
 TEXTS(dtypes, "float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool");
 TEXTS(roles, "check", "profile", "bench");
 TEXTS(review_statuses, "accepted", "rejected", "unreviewed");
@@ -78,7 +79,7 @@ static const struct field example[] = {
 	{ 0 }
 };
 static const struct field reference[] = {
-	{ "language", KIND_STRING, .flags = REQUIRED | NONEMPTY },
+	{ "language", KIND_STRING, .flags = REQUIRED, .choices = reference_languages },
 	{ "source", KIND_STRING, .flags = REQUIRED | NONEMPTY },
 	{ 0 }
 };

@@ -325,6 +325,29 @@ normalise_c(const json_t *task, const char *text, struct buf *out)
 	buf_release(&ignored);
 }
 
+/* ---- PyTorch modules */
+
+/* Lines without comments, blank lines, and blanks but those that Python counts. Names stay: most are PyTorch's. */
+static void
+normalise_python(const char *text, struct buf *out)
+{
+	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
+		const char *p = line + strspn(line, " \t");
+		int indentation = (int)(p - line);
+
+		end = line + strcspn(line, "\n");
+		if (p == end || *p == '#' || *p == '\r')
+			continue;
+		buf_addf(out, "%d:", indentation);
+		for (; p < end && *p != '#'; p++)
+			if (!strchr(" \t\r", *p))
+				buf_addc(out, *p);
+			else if (is_letter(p[-1]) && is_letter(p[1]))
+				buf_addc(out, ' ');
+		buf_addc(out, '\n');
+	}
+}
+
 /* ---- the math language */
 
 static const char *const math_words[] = {
@@ -487,7 +510,8 @@ int
 normalise_task(const json_t *task, struct task_keys *keys, struct buf *err)
 {
 	const char *prompt = rec_json_string(task, "prompt", NULL);
-	const char *reference = rec_json_string(json_object_get(task, "reference"), "source", NULL);
+	const json_t *program = json_object_get(task, "reference");
+	const char *reference = rec_json_string(program, "source", NULL);
 	const char *math = rec_json_string(json_object_get(task, "math_spec"), "text", NULL);
 	struct buf tensors = BUF_INIT, text = BUF_INIT;
 	int status = 0;
@@ -501,7 +525,10 @@ normalise_task(const json_t *task, struct task_keys *keys, struct buf *err)
 	}
 	if (reference) {
 		buf_reset(&text);
-		normalise_c(task, reference, &text);
+		if (!strcmp(rec_json_string(program, "language", ""), "pytorch"))
+			normalise_python(reference, &text);
+		else
+			normalise_c(task, reference, &text);
 		hash_form("reference", &tensors, &text, keys->reference);
 	}
 	if (math) {

@@ -132,10 +132,11 @@ check_all(struct raw_spec **list, size_t count)
 	check_some(&c);
 	for (uint64_t i = 1; i < started; i++)
 		pthread_join(threads[i], NULL);
+	status = eval_failure(c.eval);
 	eval_close(c.eval);
 	free(threads);
 	if (c.failure.len)
-		die(EX_TEMPFAIL, "%s", buf_str(&c.failure));
+		die(status, "%s", buf_str(&c.failure));
 }
 
 /* ---- output */

@@ -17,7 +17,7 @@
 enum { MAX_TASK_BYTES = 1 << 20, MAX_TEXT_BYTES = 256 << 10 };
 
 /* Files of a folder; what may lie beside them begins with a dot, README or LICENSE. */
-enum { TASK_JSON, PROMPT, REFERENCE, MATH, FILES };
+enum { TASK_JSON, PROMPT, REFERENCE, MODULE, MATH, FILES };
 static const struct {
 	const char *name, *form;
 	size_t max_bytes;
@@ -25,6 +25,7 @@ static const struct {
 	[TASK_JSON] = { "task.json", NULL, MAX_TASK_BYTES },
 	[PROMPT] = { "prompt.md", "natural_language", MAX_TEXT_BYTES },
 	[REFERENCE] = { "reference.c", "reference_program", MAX_TEXT_BYTES },
+	[MODULE] = { "reference.py", "reference_program", MAX_TEXT_BYTES },
 	[MATH] = { "spec.math", "math_spec", MATH_MAX_TEXT_BYTES },
 };
 
@@ -35,7 +36,7 @@ foreign_format(const char *name)
 	const char *dot = strrchr(name, '.');
 
 	if (dot && !strcmp(dot, ".py"))
-		return "PyTorch modules are not read yet: write the reference as reference.c or spec.math";
+		return "a PyTorch module is called reference.py";
 	if (!strcmp(name, "definition.json") || !strcmp(name, "workload.jsonl"))
 		return "FlashInfer Trace definitions are not read yet: write the task as a spec folder";
 	return NULL;
@@ -152,17 +153,21 @@ check_forms(const json_t *task, const struct buf *const texts[FILES], struct fil
 		int file = PROMPT;
 
 		while (file < FILES && strcmp(files[file].form, json_string_value(form)))
-			file++;
+			file++;	/* of the two references the first, which stands for both */
 		if (file == FILES)
 			return refuse(reason, "bad_forms", "forms[%zu]: there is no form \"%.40s\"; there are "
 				"natural_language, reference_program and math_spec", i, json_string_value(form));
 	}
+	if (texts[REFERENCE] && texts[MODULE])
+		return refuse(reason, "bad_forms", "there are reference.c and reference.py, and a task has one reference program");
 	for (int file = PROMPT; file < FILES; file++) {
 		bool shown = has_string(forms, files[file].form), judge = !strcmp(oracle, files[file].form);
+		bool there = texts[file] || (file == REFERENCE && texts[MODULE]) || (file == MODULE && texts[REFERENCE]);
 
-		if ((shown || judge) && !texts[file])
-			return refuse(reason, "missing_file", "%s \"%s\" needs %s, which is not there",
-				shown ? "form" : "oracle", files[file].form, files[file].name);
+		if ((shown || judge) && !there)
+			return refuse(reason, "missing_file", "%s \"%s\" needs %s%s, which is not there",
+				shown ? "form" : "oracle", files[file].form, files[file].name,
+				file == REFERENCE ? " or reference.py" : "");
 	}
 	return 0;
 }
@@ -233,6 +238,7 @@ section_of(const json_t *task, const struct buf *const texts[FILES])
 	if (texts[PROMPT] && has_string(json_object_get(task, "forms"), "natural_language"))
 		json_object_set_new(section, "prompt", json_stringn(texts[PROMPT]->data, texts[PROMPT]->len));
 	add_text(section, "reference", "language", "c", "source", texts[REFERENCE]);
+	add_text(section, "reference", "language", "pytorch", "source", texts[MODULE]);
 	add_text(section, "math_spec", "language", MATH_LANGUAGE, "text", texts[MATH]);
 	copy(section, task, "oracle", NULL);
 	copy(section, task, "axes", NULL);
@@ -251,7 +257,8 @@ json_t *
 spec_parse(const char *text, size_t length, const struct spec_texts *given, struct filter_reason *reason)
 {
 	const struct buf *const texts[FILES] = {
-		[PROMPT] = given->prompt, [REFERENCE] = given->reference, [MATH] = given->math,
+		[PROMPT] = given->prompt, [REFERENCE] = given->reference, [MODULE] = given->module,
+		[MATH] = given->math,
 	};
 	struct buf err = BUF_INIT;
 	json_t *task = rec_json_parse(text, length, &err), *section = NULL;
@@ -279,7 +286,7 @@ spec_parse(const char *text, size_t length, const struct spec_texts *given, stru
 json_t *
 spec_read(const char *folder, struct buf *raw, struct filter_reason *reason)
 {
-	struct buf text[FILES] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
+	struct buf text[FILES] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
 	const struct buf *there[FILES] = { NULL };
 	json_t *section = NULL;
 	int status = read_file(folder, TASK_JSON, raw, reason);
@@ -295,7 +302,7 @@ spec_read(const char *folder, struct buf *raw, struct filter_reason *reason)
 			there[file] = &text[file];
 	}
 	if (status >= 0) {
-		struct spec_texts texts = { there[PROMPT], there[REFERENCE], there[MATH] };
+		struct spec_texts texts = { there[PROMPT], there[REFERENCE], there[MODULE], there[MATH] };
 
 		section = spec_parse(buf_str(raw), raw->len, &texts, reason);
 	}

@@ -16,7 +16,7 @@ json_t *spec_read(const char *folder, struct buf *raw, struct filter_reason *rea
 /* The `task` section of the text of one task.json and the texts of the forms (NULL where the folder has no
  * such file). NULL with a reason. Returned owned. For spec_read, and for fuzzing. */
 struct spec_texts {
-	const struct buf *prompt, *reference, *math;
+	const struct buf *prompt, *reference, *module, *math;
 };
 json_t *spec_parse(const char *text, size_t length, const struct spec_texts *texts, struct filter_reason *reason);
 

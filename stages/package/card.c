@@ -392,7 +392,7 @@ add_statistics(const struct card *c, struct buf *out)
 	buf_adds(out, "### Tasks\n\n");
 	add_pair_table(c, "| family | tasks | resolved |", "tasks", "resolved", out);
 	add_pair_table(c, "| forms shown | tasks | resolved |", "forms", "resolved_forms", out);
-	buf_adds(out, "E: English, C: C reference, M: math spec.\n\n");
+	buf_adds(out, "E: English, C: reference program in C or PyTorch, M: math spec.\n\n");
 	add_pair_table(c, "| dtype of the first output | tasks | resolved |", "dtype", "resolved_dtype", out);
 	buf_adds(out, "### First attempts that were handed in with a fault\n\n");
 	add_pair_table(c, "| fault | handed in | repaired |", "faults", "repaired", out);

@@ -419,7 +419,9 @@ add_forms(const struct view *v, struct buf *out)
 	const json_t *math = json_object_get(v->task, "math_spec");
 	const char *prompt = rec_json_string(v->task, "prompt", NULL), *latex = rec_json_string(math, "latex",
 		NULL);
-	const char *source = rec_json_string(json_object_get(v->task, "reference"), "source", NULL);
+	const json_t *reference = json_object_get(v->task, "reference");
+	const char *source = rec_json_string(reference, "source", NULL);
+	bool torch = !strcmp(rec_json_string(reference, "language", ""), "pytorch");
 
 	if (prompt && shows(v, "natural_language"))
 		buf_addf(out, "%s\n\n", prompt);
@@ -432,8 +434,8 @@ add_forms(const struct view *v, struct buf *out)
 		add_block(out, "", rec_json_string(math, "text", ""));
 	}
 	if (source && shows(v, "reference_program")) {
-		buf_adds(out, "Sequential reference:\n\n");
-		add_block(out, "c", source);
+		buf_addf(out, "%s reference:\n\n", torch ? "PyTorch" : "Sequential");
+		add_block(out, torch ? "python" : "c", source);
 	}
 }
 

@@ -193,6 +193,7 @@ transform(void *context, const struct rec_case *in, struct buf *out, struct filt
 	reason->code = load(&v, in, err);
 	if (!reason->code && give_verdicts(&v, finals, err) < 0) {
 		reason->code = "try_again";
+		reason->exit_status = eval_failure(v.eval);
 		verdict = FILTER_RETRY;
 	} else if (!reason->code) {
 		if (write_case(&v, finals, in, out, err) < 0)

@@ -226,7 +226,7 @@ refused_when() { # python code words
 	file 'rm prompt.md; ln -s prompt.md prompt.md' unreadable 'prompt.md: '
 	file 'mv spec.math spec.maths' unknown_file 'spec.maths: not a file of a spec folder; is spec.math meant?'
 	file 'echo x >notes.txt' unknown_file 'notes.txt: not a file of a spec folder'
-	file 'echo x >reference.py' unsupported_format 'PyTorch modules are not read yet'
+	file 'echo x >model.py' unsupported_format 'a PyTorch module is called reference.py'
 	file 'rm *; echo {} >definition.json' unsupported_format 'FlashInfer Trace definitions are not read yet'
 	rm -rf specs/bad; spec bad; echo x >specs/bad/README.md; echo x >specs/bad/.hidden; echo x >specs/bad/LICENSE
 	"$ingest" -q --no-check specs/bad >/dev/null

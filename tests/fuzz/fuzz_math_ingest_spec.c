@@ -11,8 +11,8 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct buf prompt = BUF_INIT, reference = BUF_INIT, math = BUF_INIT;
-	const struct spec_texts texts = { &prompt, &reference, &math };
-	struct filter_reason reason = { NULL, BUF_INIT };
+	const struct spec_texts texts = { &prompt, &reference, NULL, &math };
+	struct filter_reason reason = { NULL, BUF_INIT, 0 };
 	json_t *section;
 
 	buf_adds(&prompt, "Add.\n");
