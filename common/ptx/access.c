@@ -4,6 +4,7 @@
  * derived from them: least, greatest, alignment, shape, sectors and bank conflicts. When the new addresses
  * compare equal, a check of the whole request is a few scalar operations. */
 #include "ptx/access.h"
+#include "ptx/race.h"
 
 #include <string.h>
 
@@ -178,6 +179,7 @@ finish_pattern(struct pattern *p, uint32_t mask, uint32_t size)
 	p->aligned = !(bits & (int32_t)(size - 1));
 	memset(p->sectors, 0, sizeof p->sectors);
 	memset(p->passes, 0, sizeof p->passes);
+	p->n_runs = 0;
 	find_shape(p, mask, size);
 }
 
@@ -316,7 +318,7 @@ global_marks(struct buffer *b, const struct pattern *p, uint64_t first, uint32_t
 }
 
 static bool
-shared_access(struct warp *w, struct pattern *p, uint64_t first, uint32_t mask, uint32_t size, int access,
+shared_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t first, uint32_t mask, uint32_t size, int access,
 	struct access *out)
 {
 	struct block *block = w->block;
@@ -327,6 +329,8 @@ shared_access(struct warp *w, struct pattern *p, uint64_t first, uint32_t mask, 
 		return false;
 	w->core->counters.shared_requests++;
 	w->core->counters.shared_bank_conflicts += pattern_conflicts(p, first, mask, size);
+	if (race_watches(w->core, NULL))
+		race_request(i, w, NULL, p, first, mask, size, access);
 	out->base = block->shared + first;
 	out->pattern = p;
 	return true;
@@ -351,6 +355,8 @@ global_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 		return false;
 	if (i->space != PTX_SPACE_CONST)
 		add_global(core, pattern_sectors(p, first, mask, size), mask, size, access);
+	if (race_watches(core, b))
+		race_request(i, w, b, p, first, mask, size, access);
 	out->base = (char *)(uintptr_t)first;
 	out->pattern = p;
 	return true;
@@ -385,11 +391,11 @@ access_all(const struct insn *i, struct warp *w, uint32_t mask, uint32_t size, i
 	if (!p->aligned || (first & (size - 1)))
 		return false;
 	if (i->space == PTX_SPACE_SHARED)
-		return shared_access(w, p, first, mask, size, access, out);
+		return shared_access(i, w, p, first, mask, size, access, out);
 	if (i->space == PTX_SPACE_GENERIC && first < PARAM_WINDOW + WINDOW_BYTES) {
 		if (first - SHARED_WINDOW >= WINDOW_BYTES)
 			return false;
-		return shared_access(w, p, first - SHARED_WINDOW, mask, size, access, out);
+		return shared_access(i, w, p, first - SHARED_WINDOW, mask, size, access, out);
 	}
 	return global_access(i, w, p, first, mask, size, access, out);
 }

@@ -154,6 +154,8 @@ decode_atomic(struct decoder *d, const struct row *row, const struct mods *mods,
 		return decode_fail(d, "with %u operands", s->n_operands);
 	i->space = mods->field[M_SPACE];
 	i->sub = mods->field[M_BOOL];
+	i->flag = mods->field[M_VOLATILE];
+	i->buffer_hint = mods->field[M_SCOPE];
 	i->run = row->run[type];
 	if (!red && !decode_destination(d, o++, type_bytes(type), true, F_D))
 		return false;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ptx/lanes.h"
+#include "ptx/race.h"
 #include "ptx/table.h"
 
 /* ---- loads: M is the type in memory, D that of the register */
@@ -212,7 +213,7 @@ call_area(const struct insn *i, struct warp *w, uint32_t lane)
 		at += i->mode == 8 ? REG(u64, i->a)[lane] : REG(u32, i->a)[lane];
 	uint32_t bytes = (uint32_t)i->size * i->n;
 	if (at > f->area_bytes || bytes > f->area_bytes - at) {
-		struct finding_place place = { PTX_MEMCHECK, PTX_OUT_OF_BOUNDS, lane, PTX_SPACE_PARAM, at, bytes, false };
+		struct finding_place place = { PTX_MEMCHECK, PTX_OUT_OF_BOUNDS, lane, PTX_SPACE_PARAM, at, bytes, .write = false };
 		report(w, i, &place, "Out of bounds: access of %u bytes to the parameters of a call", bytes);
 		longjmp(w->core->stop, PTX_FAULT);
 	}
@@ -343,6 +344,7 @@ decode_access(struct decoder *d, const struct mods *mods, const struct statement
 	if (!have)
 		return false;
 	i->mode = (uint8_t)base;
+	i->buffer_hint = (uint16_t)have;
 	i->run = stores_them ? stores[log2_of(bytes)][log2_of(have) - 1] : loads[i->sub][log2_of(bytes)][log2_of(have) - 1];
 	i->flag = mods->field[M_VOLATILE];
 	if (i->space == PTX_SPACE_PARAM && !decode_param_access(d, address, stores_them, have))
@@ -483,6 +485,24 @@ decode_nanosleep(struct decoder *d, const struct row *row, const struct mods *mo
 	return s->n_operands == 1 || decode_fail(d, "with %u operands", s->n_operands);
 }
 
+/* Memory is always in order here; fences matter to racecheck alone. */
+HANDLER(fence)
+{
+	UNUSED(mask);
+	UNUSED(wide);
+	if (w->block->race)
+		race_fence(w, i->sub == SCOPE_BLOCK ? RACE_BLOCK : RACE_GRID);
+}
+
+static bool
+decode_fence(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	UNUSED(row);
+	decode_insn(d)->run = fence;
+	decode_insn(d)->sub = mods->field[M_SCOPE];
+	return s->n_operands == 0 || decode_fail(d, "with %u operands", s->n_operands);
+}
+
 #define SPACES ".global|.shared|.shared::cta|.shared::cluster|.local|.const|.param|.param::entry|.param::func?"
 #define ORDER ".weak|.volatile|.relaxed|.acquire?"
 #define ORDER_ST ".weak|.volatile|.relaxed|.release?"
@@ -503,7 +523,8 @@ static const struct row rows[] = {
 	DECODED("cp", ".async .ca|.cg .shared|.shared::cta .global .L2::64B|.L2::128B|.L2::256B?", decode_cp_async),
 	DECODED("cp", ".async .commit_group|.wait_all", decode_nothing),
 	DECODED("cp", ".async .wait_group", decode_nothing),
-	DECODED("membar", ".cta|.gl|.sys", decode_nothing),
+	DECODED("membar", ".cta|.gl|.sys", decode_fence),
+	DECODED("fence", ".sc|.acq_rel|.acquire|.release? .cta|.gpu|.sys|.cluster", decode_fence),
 	DECODED("fence", ANYTHING, decode_nothing),
 	DECODED("prefetch", ".global|.local? .L1|.L2|.L2::evict_last|.L2::evict_normal", decode_nothing),
 	DECODED("prefetchu", ".L1", decode_nothing),

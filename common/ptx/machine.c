@@ -5,6 +5,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/race.h"
 
 enum { DEFAULT_FINDINGS = 64, DEFAULT_OUTPUT = 65536, DEFAULT_SHARED = 232448, DEFAULT_QUANTUM = 512, MAX_BUFFERS = 100000 };
 
@@ -27,6 +28,22 @@ fill_options(struct ptx_options *out, const struct ptx_options *in)
 	out->quantum = out->quantum ? out->quantum : DEFAULT_QUANTUM;
 }
 
+static void
+choose_checks(struct machine_core *core)
+{
+	core->checked = core->options.checked;
+	if (core->options.racecheck && !core->race)
+		core->race = race_new(core);
+	if (!core->options.racecheck && core->race) {
+		for (uint32_t k = 0; k < core->n_buffers; k++) {
+			shadow_free(core->buffers[k].shadow);
+			core->buffers[k].shadow = NULL;
+		}
+		race_free(core->race);
+		core->race = NULL;
+	}
+}
+
 static bool
 has_f16c(void)
 {
@@ -45,8 +62,8 @@ ptx_machine_new(const struct ptx_module *module, const struct ptx_options *optio
 	struct ptx_machine *m = xcalloc(1, sizeof *m);
 	m->module = m->core.module = module;
 	fill_options(&m->core.options, options);
-	m->core.checked = m->core.options.checked;
 	m->core.findings = findings_new(m->core.options.max_findings);
+	choose_checks(&m->core);
 	m->symbol_addresses = xcalloc(module->n_variables + 1, sizeof *m->symbol_addresses);
 	m->images = xcalloc(module->n_kernels + 1, sizeof *m->images);
 	return m;
@@ -61,16 +78,25 @@ drop_images(struct ptx_machine *m)
 	}
 }
 
+static void
+remove_buffer(struct machine_core *core, uint32_t index)
+{
+	free(core->buffers[index].name);
+	free(core->buffers[index].initialised);
+	shadow_free(core->buffers[index].shadow);
+	core->n_buffers--;
+	memmove(core->buffers + index, core->buffers + index + 1, (core->n_buffers - index) * sizeof *core->buffers);
+}
+
 void
 ptx_machine_free(struct ptx_machine *m)
 {
 	if (!m)
 		return;
 	drop_images(m);
-	for (uint32_t k = 0; k < m->core.n_buffers; k++) {
-		free(m->core.buffers[k].name);
-		free(m->core.buffers[k].initialised);
-	}
+	while (m->core.n_buffers)
+		remove_buffer(&m->core, m->core.n_buffers - 1);
+	race_free(m->core.race);
 	free(m->core.buffers);
 	free(m->images);
 	free(m->symbol_addresses);
@@ -89,19 +115,10 @@ ptx_machine_set_options(struct ptx_machine *m, const struct ptx_options *options
 	size_t max_findings = m->core.options.max_findings;
 	fill_options(&m->core.options, options);
 	m->core.options.max_findings = max_findings;
-	m->core.checked = m->core.options.checked;
+	choose_checks(&m->core);
 }
 
 /* ---- buffers */
-
-static void
-remove_buffer(struct machine_core *core, uint32_t index)
-{
-	free(core->buffers[index].name);
-	free(core->buffers[index].initialised);
-	core->n_buffers--;
-	memmove(core->buffers + index, core->buffers + index + 1, (core->n_buffers - index) * sizeof *core->buffers);
-}
 
 static struct buffer *
 buffer_at(struct machine_core *core, uint64_t address)
@@ -156,7 +173,7 @@ ptx_map(struct ptx_machine *m, const char *name, uint64_t address, uint64_t size
 		at++;
 	memmove(core->buffers + at + 1, core->buffers + at, (core->n_buffers - at) * sizeof *core->buffers);
 	core->n_buffers++;
-	core->buffers[at] = (struct buffer){ address, size, xstrdup(name), (uint8_t)access, false, NULL };
+	core->buffers[at] = (struct buffer){ address, size, xstrdup(name), (uint8_t)access, false, NULL, NULL };
 	if (!initialised && size)
 		initialised_set(&core->buffers[at], address, size, false);
 	return 0;
@@ -399,6 +416,41 @@ void
 ptx_clear_findings(struct ptx_machine *m)
 {
 	findings_reset(m->core.findings);
+}
+
+/* Subscripts of an element, the last index fastest. */
+static void
+add_subscripts(uint64_t element, int rank, const int64_t *shape, struct buf *out)
+{
+	int64_t at[8] = { 0 };
+	for (int k = rank - 1; k >= 0; k--) {
+		at[k] = shape[k] > 0 ? (int64_t)(element % (uint64_t)shape[k]) : 0;
+		element = shape[k] > 0 ? element / (uint64_t)shape[k] : 0;
+	}
+	for (int k = 0; k < rank; k++)
+		buf_addf(out, "%s%lld", k ? "," : "[", (long long)at[k]);
+	buf_adds(out, rank ? "]" : "[]");
+}
+
+void
+ptx_check_written(struct ptx_machine *m, uint64_t address, uint32_t element_bytes, int rank, const int64_t *shape)
+{
+	const struct buffer *b = buffer_at(&m->core, address);
+	uint64_t missing = 0, first = 0;
+	if (!b || !b->initialised || !element_bytes || rank < 0 || rank > 8 || initialised_all(b, b->address, b->size))
+		return;
+	for (uint64_t at = 0; at + element_bytes <= b->size; at += element_bytes)
+		if (!initialised_all(b, b->address + at, element_bytes) && !missing++)
+			first = at;
+	if (!missing)
+		return;
+	struct buf message = BUF_INIT;
+	buf_addf(&message, "Output %s: %llu of %llu elements never written, first at ", b->name, (unsigned long long)missing,
+		(unsigned long long)(b->size / element_bytes));
+	add_subscripts(first / element_bytes, rank, shape, &message);
+	buf_addc(&message, '.');
+	report_never_written(m->core.findings, b, first, element_bytes, buf_str(&message));
+	buf_release(&message);
 }
 
 const struct buf *

@@ -30,6 +30,9 @@ enum { GRID_WORKSPACE_BYTES = 64, MAX_CLUSTER_BLOCKS = 16 };
 
 struct insn;
 struct warp;
+struct race;
+struct race_block;
+struct shadow;
 typedef void handler(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide);
 /* Bit l of the result: the comparison of elements l of two arrays of 32 values. */
 typedef uint32_t compare_function(const void *a, const void *b);
@@ -41,6 +44,11 @@ enum insn_kind {
 	K_BARRIER, K_BARRIER_ARRIVE, K_CLUSTER_ARRIVE, K_CLUSTER_WAIT,
 	K_COLLECTIVE			/* waits for the lanes of the mask in register e, then run() */
 };
+
+/* insn.flag of loads, stores and atomics: their order (weak below ORDER_RELAXED, other instructions use those bits);
+ * insn.buffer_hint of atomics: their scope. */
+enum { ORDER_RELAXED = 4, ORDER_ACQUIRE, ORDER_RELEASE, ORDER_BOTH };
+enum { SCOPE_BLOCK = 1, SCOPE_CLUSTER, SCOPE_GRID };
 
 struct insn {
 	handler *run;
@@ -74,6 +82,8 @@ struct pattern {
 	uint32_t hint;			/* buffer index of last time */
 	uint8_t sectors[32];		/* by first address modulo 32; 0 is unknown */
 	uint8_t passes[4];		/* shared passes by first address modulo 4; 0 is unknown */
+	/* for racecheck: lanes that stand side by side or at one place; n_runs 0: not looked for yet */
+	uint8_t n_runs, run_lane[LANES], run_lanes[LANES], run_same[LANES];
 };
 
 struct source {				/* parallel to the code */
@@ -196,6 +206,7 @@ struct block {
 	uint32_t params_bytes;
 	uint32_t index[3], grid[3], dim[3];
 	struct barrier barriers[N_BARRIERS];
+	struct race_block *race;		/* NULL: races are not looked for */
 	struct cluster *cluster;
 	uint32_t rank;				/* in its cluster */
 	bool suspect;				/* polls memory, and was not seen to stand still: others go in between */
@@ -210,6 +221,7 @@ struct buffer {
 	uint8_t access;
 	bool freed;
 	uint8_t *initialised;			/* a bit for each byte, NULL: all of it is */
+	struct shadow *shadow;			/* of racecheck, NULL until used */
 };
 
 /* What handlers need of the machine. */
@@ -218,6 +230,7 @@ struct machine_core {
 	uint32_t n_buffers, cap_buffers;
 	struct ptx_counters counters;
 	bool checked;
+	struct race *race;			/* NULL: races are not looked for */
 	const struct image *image;
 	struct insn *code;
 	struct pattern *patterns;
@@ -274,15 +287,21 @@ struct finding_place {
 	uint64_t address;
 	uint32_t size;
 	bool write;
+	bool pair;			/* a race: the other side follows */
+	uint32_t other_place, other_who;	/* instruction; number of the warp in the grid * 32 + lane */
 };
-/* Adds a finding at instruction i, or counts it again. */
-void report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
+/* Adds a finding at instruction i, or counts it again. Its index; SIZE_MAX when it is not new. */
+size_t report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
+/* Adds a finding without a place: elements of the buffer were never written, the first at first_byte. */
+void report_never_written(struct findings *findings, const struct buffer *b, uint64_t first_byte, uint32_t element_bytes,
+	const char *message);
 /* Stops the launch, with a finding, unless all lanes are there. */
 void whole_warp(struct warp *w, const struct insn *i, uint32_t mask);
 struct findings *findings_new(size_t max);
 void findings_free(struct findings *findings);
 void findings_reset(struct findings *findings);
+void findings_remove(struct findings *findings, size_t index);
 size_t findings_count(const struct findings *findings);
 const struct ptx_finding *findings_at(const struct findings *findings, size_t index);
 uint64_t findings_dropped(const struct findings *findings);

@@ -5,6 +5,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/race.h"
 
 /* ---- buffers, sorted by address */
 
@@ -163,6 +164,8 @@ global_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 		if (access != ACCESS_READ)
 			initialised_set(b, place->address, place->size, true);
 	}
+	if (race_watches(core, b))
+		race_lane(i, w, b, place->lane, place->address, place->size, access);
 	return (char *)(uintptr_t)place->address;
 }
 
@@ -208,6 +211,8 @@ shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 		if (access != ACCESS_READ)
 			memset(mark, 1, place->size);
 	}
+	if (race_watches(w->core, NULL))
+		race_lane(i, w, NULL, place->lane, at, place->size, access);
 	return block->shared + at;
 }
 
@@ -262,7 +267,8 @@ lane_pointer(const struct insn *i, struct warp *w, uint32_t lane, uint64_t addre
 		enum ptx_space space;
 	} windows[] = { { SHARED_WINDOW, SHARED_WINDOW_BYTES, PTX_SPACE_SHARED }, { LOCAL_WINDOW, WINDOW_BYTES, PTX_SPACE_LOCAL },
 		{ PARAM_WINDOW, WINDOW_BYTES, PTX_SPACE_PARAM } };
-	struct finding_place place = { PTX_MEMCHECK, PTX_OUT_OF_BOUNDS, lane, space, address, size, access != ACCESS_READ };
+	struct finding_place place = { .check = PTX_MEMCHECK, .lane = lane, .space = space, .address = address, .size = size,
+		.write = access != ACCESS_READ };
 	for (int k = 0; space == PTX_SPACE_GENERIC && k < 3; k++)
 		if (address - windows[k].base < windows[k].bytes) {
 			place.space = windows[k].space;

@@ -69,7 +69,8 @@ struct ptx_options {
 	size_t max_memory;		/* bytes the machine may allocate for a launch; 0: 1 GiB */
 	size_t max_output;		/* bytes of printf output kept; 0: 64 KiB */
 	size_t max_shared;		/* bytes of shared memory a block may have; 0: 232448 (227 KiB) */
-	bool checked;			/* also track what has been initialised (slower) */
+	bool checked;			/* initcheck: also track what has been initialised (slower) */
+	bool racecheck;			/* also look for accesses that nothing orders (slower) */
 	uint32_t quantum;		/* warp instructions before the next warp runs; 0: 512 */
 	uint64_t schedule;		/* seed of the order of blocks and warps and of the length of their turns; 0: the plain
 					 * order. Any order is one that a GPU may take, so right kernels do not care */
@@ -84,12 +85,15 @@ enum ptx_status {
 	PTX_REFUSED			/* the launch itself is not possible: unknown kernel, sizes, parameters, memory */
 };
 
-enum ptx_check { PTX_MEMCHECK, PTX_INITCHECK, PTX_SYNCCHECK };
+enum ptx_check { PTX_MEMCHECK, PTX_INITCHECK, PTX_SYNCCHECK, PTX_RACECHECK };
 
 enum ptx_kind {
 	PTX_OUT_OF_BOUNDS, PTX_MISALIGNED, PTX_USE_AFTER_FREE, PTX_NO_MEMORY, PTX_READ_ONLY_WRITE,
 	PTX_STACK_OVERFLOW, PTX_BAD_CALL, PTX_UNINITIALISED_READ, PTX_DIVERGENT_BARRIER, PTX_BARRIER_MISMATCH,
 	PTX_EXITED_LANES_IN_MASK, PTX_LANE_NOT_IN_MASK, PTX_TRAP, PTX_ASSERT, PTX_STUCK,
+	/* named in the order of what happened: the write was first and the read came second (RAW), and so on */
+	PTX_WRITE_WRITE_RACE, PTX_WRITE_READ_RACE, PTX_READ_WRITE_RACE,
+	PTX_NEVER_WRITTEN,
 	PTX_N_KINDS
 };
 
@@ -115,6 +119,10 @@ struct ptx_finding {
 	uint64_t address;
 	uint32_t size_bytes;		/* of the access */
 	uint64_t count;			/* lanes that did it at this instruction */
+	bool pair;			/* a race: the other access follows, as far as its thread and place are known */
+	uint32_t other_block[3], other_thread[3];
+	const char *other_file;		/* NULL when the PTX has no line information */
+	uint32_t other_line;
 	const char *message;		/* one sentence, naming all of the above that matters */
 };
 
@@ -201,6 +209,11 @@ const struct ptx_finding *ptx_finding_at(const struct ptx_machine *machine, size
 /* How many were dropped because the list was full. */
 uint64_t ptx_findings_dropped(const struct ptx_machine *machine);
 void ptx_clear_findings(struct ptx_machine *machine);
+
+/* Adds a warning if launches in checked mode left elements of an output unwritten: how many, and the subscripts of the
+ * first. address: of a buffer that was mapped as not initialised; shape: its elements, the last index fastest. */
+void ptx_check_written(struct ptx_machine *machine, uint64_t address, uint32_t element_bytes, int rank,
+	const int64_t *shape);
 
 /* What device printf wrote so far, cut at max_output. Borrowed. */
 const struct buf *ptx_output(const struct ptx_machine *machine);

@@ -16,7 +16,8 @@ enum field {
 	M_HALF,			/* 1 lo, 2 hi, 3 wide */
 	M_SPACE,		/* enum ptx_space */
 	M_VECTOR,		/* 2, 4, 8 */
-	M_VOLATILE,		/* any ordering stronger than weak */
+	M_VOLATILE,		/* any ordering stronger than weak: ORDER_RELAXED and so on */
+	M_SCOPE,		/* SCOPE_BLOCK and so on */
 	M_TO,			/* cvta.to */
 	M_DIRECTION,		/* shfl, vote, match: by order of the names */
 	M_WRAP,			/* shf */

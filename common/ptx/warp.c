@@ -9,6 +9,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/race.h"
 
 enum {
 	FAIR_INSTRUCTIONS = 16384,	/* a group's turn while other groups of its warp could run */
@@ -178,6 +179,10 @@ complete(struct block *block, uint32_t id)
 	if (b->first_pc == NO_REG || b->warps < expected)
 		return;
 	check_places(block, b);
+	if (block->race && b->expected_warps)
+		race_barrier_some(block, id, b->waiting);
+	else if (block->race)
+		race_barrier(block);
 	release(block, b);
 }
 
@@ -273,6 +278,8 @@ arrive(struct warp *w, const struct insn *i, uint32_t mask, uint32_t pc, bool wa
 		b->lanes += (uint32_t)__builtin_popcount(mask);
 	}
 	b->arrived[w->number] |= mask;
+	if (block->race && threads)
+		race_arrive(w, id);
 	if (wait) {
 		b->waiting[w->number] |= mask;
 		w->at_barrier |= mask;
@@ -446,10 +453,14 @@ collective(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
 		if (!done)
 			return split(w, g, 0, 0, g->mask & ~mask);
 		i->run(i, w, done, done);
+		if (w->block->race)
+			race_warp_sync(w, done);
 		set_keys(w, done, KEY(g->depth, g->pc + 1));
 		return split(w, g, 0, 0, g->mask & ~mask);
 	}
 	i->run(i, w, mask, mask == w->alive ? FULL : mask);
+	if (w->block->race)
+		race_warp_sync(w, mask);
 	g->pc++;
 	return true;
 }
