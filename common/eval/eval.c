@@ -17,6 +17,7 @@
 #include "eval/names.h"
 #include "eval/oracle.h"
 #include "eval/run.h"
+#include "eval/tolerance.h"
 #include "hash/id.h"
 #include "rec/json.h"
 #include "sandbox/sandbox.h"
@@ -278,28 +279,10 @@ mismatch_json(const struct tensor *got, const struct compare_result *r)
 	return m;
 }
 
-static struct tolerance
-tolerance_of(const struct task *t, const struct task_workload *w, enum dtype dtype)
-{
-	struct tolerance tolerance = { t->rtol, t->atol };
-	const char *names[TASK_MAX_AXES];
-	struct buf err = BUF_INIT;
-	int64_t reduction = 1;
-
-	if (!t->reduction)
-		return tolerance;
-	for (int i = 0; i < t->axes; i++)
-		names[i] = t->axis[i].name;
-	if (math_axis_expression(t->reduction, names, w->axes, (size_t)t->axes, &reduction, &err))
-		reduction = 1;	/* task_load has refused it already */
-	buf_release(&err);
-	return compare_widen(tolerance, dtype, reduction);
-}
-
 /* Compares all outputs and adds the figures to the evaluation. 1 equal, 0 not, -1 ours. */
 static int
-judge(const struct task *t, const struct task_workload *w, const struct tensor *got, const struct tensor *expected,
-	json_t *evaluation, struct buf *err)
+judge_within(const struct task *t, const struct task_workload *w, const struct tensor *got, const struct tensor *expected,
+	const struct tensor *slack, json_t *evaluation, struct buf *err)
 {
 	double absolute = 0, relative = 0;
 	int64_t mismatched = 0, elements = 0;
@@ -307,7 +290,8 @@ judge(const struct task *t, const struct task_workload *w, const struct tensor *
 	for (int i = 0; i < t->outputs; i++) {
 		struct compare_result r;
 
-		if (compare_tensors(&got[i], &expected[i], tolerance_of(t, w, got[i].dtype), &r, err))
+		if (compare_tensors_within(&got[i], &expected[i], tolerance_of(t, w, got[i].dtype), slack ? &slack[i] : NULL,
+				&r, err))
 			return -1;
 		if (r.mismatched && !mismatched)
 			json_object_set_new(evaluation, "first_mismatch", mismatch_json(&got[i], &r));
@@ -321,6 +305,25 @@ judge(const struct task *t, const struct task_workload *w, const struct tensor *
 	json_object_set_new(evaluation, "mismatched_elements", json_integer(mismatched));
 	json_object_set_new(evaluation, "compared_elements", json_integer(elements));
 	return mismatched == 0;
+}
+
+/* How sensitive the answer is to rounding is asked only where it decides. */
+static int
+judge(struct oracle *oracle, const struct question *q, const struct tensor *inputs, const struct tensor *got,
+	const struct tensor *expected, json_t *evaluation, struct buf *err)
+{
+	struct tensor slack[TASK_MAX_TENSORS];
+	int equal = judge_within(q->task, q->workload, got, expected, NULL, evaluation, err);
+
+	if (equal)
+		return equal;
+	if (tolerance_slack(oracle, q->task, q->workload, inputs, expected, slack, err))
+		return -1;
+	json_object_del(evaluation, "first_mismatch");
+	equal = judge_within(q->task, q->workload, got, expected, slack, evaluation, err);
+	for (int i = 0; i < q->task->outputs; i++)
+		tensor_release(&slack[i]);
+	return equal;
 }
 
 static void
@@ -354,8 +357,8 @@ add_output_hashes(const struct tensor *outputs, int count, json_t *evaluation)
 /* Later runs of the call on a GPU that gave other bits: right ones are no fault (atomics on floats), wrong ones are.
  * 0, or -1: ours. */
 static int
-judge_others(const struct question *q, const struct run_result *run, const struct tensor *expected, json_t *evaluation,
-	struct buf *err)
+judge_others(struct oracle *oracle, const struct question *q, const struct run_result *run, const struct tensor *inputs,
+	const struct tensor *expected, json_t *evaluation, struct buf *err)
 {
 	int equal = 1;
 
@@ -363,7 +366,7 @@ judge_others(const struct question *q, const struct run_result *run, const struc
 	for (int i = 0; i < run->others && equal == 1; i++) {
 		json_t *figures = json_object();
 
-		equal = judge(q->task, q->workload, run->other[i], expected, figures, err);
+		equal = judge(oracle, q, inputs, run->other[i], expected, figures, err);
 		json_decref(figures);
 	}
 	if (equal == 0) {
@@ -393,9 +396,9 @@ judge_outputs(struct eval *e, const struct question *q, const struct run_result 
 		buf_release(&why);
 		return -1;
 	}
-	int equal = judge(t, q->workload, run->outputs, expected, evaluation, err);
+	int equal = judge(e->oracle, q, inputs, run->outputs, expected, evaluation, err);
 	if (equal == 1 && run->others)
-		equal = judge_others(q, run, expected, evaluation, err) < 0 ? -1 : 1;
+		equal = judge_others(e->oracle, q, run, inputs, expected, evaluation, err) < 0 ? -1 : 1;
 	for (int i = 0; i < t->outputs; i++)
 		tensor_release(&expected[i]);
 	if (equal == 0)

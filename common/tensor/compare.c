@@ -9,7 +9,7 @@
 #include <string.h>
 
 static bool
-float_matches(double got, double expected, enum dtype dtype, struct tolerance tolerance)
+float_matches(double got, double expected, enum dtype dtype, struct tolerance tolerance, double slack)
 {
 	if (isnan(expected))
 		return isnan(got);
@@ -17,7 +17,7 @@ float_matches(double got, double expected, enum dtype dtype, struct tolerance to
 		return got == dtype_round(dtype, expected);
 	if (isinf(expected))
 		return false;
-	return fabs(got - expected) <= tolerance.atol + tolerance.rtol * fabs(expected);
+	return fabs(got - expected) <= tolerance.atol + tolerance.rtol * fabs(expected) + slack;
 }
 
 static void
@@ -82,7 +82,7 @@ compare_elements(const struct tensor *got, const int64_t *elements, size_t count
 		if (is_float) {
 			double value = tensor_get(got, element);
 
-			note_element(result, element, float_matches(value, expected[i], got->dtype, tolerance),
+			note_element(result, element, float_matches(value, expected[i], got->dtype, tolerance, 0),
 				value, expected[i]);
 		} else {
 			int64_t value = exact_value(got, element);
@@ -96,6 +96,13 @@ compare_elements(const struct tensor *got, const int64_t *elements, size_t count
 int
 compare_tensors(const struct tensor *got, const struct tensor *expected, struct tolerance tolerance,
 	struct compare_result *result, struct buf *err)
+{
+	return compare_tensors_within(got, expected, tolerance, NULL, result, err);
+}
+
+int
+compare_tensors_within(const struct tensor *got, const struct tensor *expected, struct tolerance tolerance,
+	const struct tensor *slack, struct compare_result *result, struct buf *err)
 {
 	int64_t count = tensor_elements(got);
 
@@ -117,8 +124,8 @@ compare_tensors(const struct tensor *got, const struct tensor *expected, struct 
 		if (dtype_is_float(got->dtype)) {
 			double value = tensor_get(got, i), wanted = tensor_get(expected, i);
 
-			note_element(result, i, float_matches(value, wanted, got->dtype, tolerance), value,
-				wanted);
+			note_element(result, i, float_matches(value, wanted, got->dtype, tolerance,
+				slack && slack->data ? tensor_get(slack, i) : 0), value, wanted);
 		} else {
 			int64_t value = exact_value(got, i), wanted = tensor_get_integer(expected, i);
 

@@ -30,6 +30,10 @@ struct compare_result {
  * `got` meets a float `expected`. */
 int compare_tensors(const struct tensor *got, const struct tensor *expected, struct tolerance tolerance,
 	struct compare_result *result, struct buf *err);
+/* The same with slack: a float64 tensor of got's shape, added to the tolerance of each element of a float tensor. NULL,
+ * or a tensor without data, is none. */
+int compare_tensors_within(const struct tensor *got, const struct tensor *expected, struct tolerance tolerance,
+	const struct tensor *slack, struct compare_result *result, struct buf *err);
 /* Only `count` elements, by row-major number: expected[i] belongs to elements[i]. For integer dtypes the
  * expected values are in integers[i] instead; the other pointer may be NULL. */
 int compare_elements(const struct tensor *got, const int64_t *elements, size_t count, const double *expected,
