@@ -4,6 +4,7 @@
  * derived from them: least, greatest, alignment, shape, sectors and bank conflicts. When the new addresses
  * compare equal, a check of the whole request is a few scalar operations. */
 #include "ptx/access.h"
+#include "ptx/profile.h"
 #include "ptx/race.h"
 
 #include <string.h>
@@ -106,6 +107,22 @@ add_shared(struct machine_core *core, uint32_t passes, uint32_t least)
 
 /* ---- the slow path */
 
+static void
+profile_each(const struct insn *i, struct warp *w, const uint64_t *global, uint32_t in_global, const uint64_t *shared,
+	uint32_t in_shared, uint32_t mask, uint32_t size, int access)
+{
+	uint64_t local[LANES];
+	if (in_global)
+		profile_global(i, w, 0, NULL, global, in_global, size, access);
+	if (in_shared)
+		profile_shared(i, w, count_passes(shared, in_shared, size));
+	if (in_global || in_shared || i->space == PTX_SPACE_CONST || i->space == PTX_SPACE_PARAM)
+		return;
+	EACH_IN(mask, l)
+		local[l] = lane_address(i, w, l) % WINDOW_BYTES;
+	profile_local(i, w, local, mask, size, access);
+}
+
 void
 access_each(const struct insn *i, struct warp *w, uint32_t mask, uint32_t size, int access, char **pointers)
 {
@@ -128,6 +145,8 @@ access_each(const struct insn *i, struct warp *w, uint32_t mask, uint32_t size, 
 		add_shared(w->core, count_passes(shared, in_shared, size), least_passes(in_shared, size));
 	if (!in_global && !in_shared)
 		w->core->counters.local_requests++;
+	if (w->core->profile)
+		profile_each(i, w, global, in_global, shared, in_shared, mask, size, access);
 }
 
 /* ---- patterns */
@@ -329,6 +348,8 @@ shared_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 		return false;
 	w->core->counters.shared_requests++;
 	w->core->counters.shared_bank_conflicts += pattern_conflicts(p, first, mask, size);
+	if (w->core->profile)
+		profile_shared(i, w, pattern_conflicts(p, first, mask, size) + least_passes(mask, size));
 	if (race_watches(w->core, NULL))
 		race_request(i, w, NULL, p, first, mask, size, access);
 	out->base = block->shared + first;
@@ -355,6 +376,8 @@ global_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 		return false;
 	if (i->space != PTX_SPACE_CONST)
 		add_global(core, pattern_sectors(p, first, mask, size), mask, size, access);
+	if (core->profile && i->space != PTX_SPACE_CONST)
+		profile_global(i, w, first, p->relative, NULL, mask, size, access);
 	if (race_watches(core, b))
 		race_request(i, w, b, p, first, mask, size, access);
 	out->base = (char *)(uintptr_t)first;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ptx/half.h"
+#include "ptx/profile.h"
 #include "ptx/table.h"
 
 enum { MAX_ELEMENTS = 512, D_REGS = 0, A_REGS = 8, B_REGS = 16, C_REGS = 24, WMMA_REGS = 32 };
@@ -85,16 +86,25 @@ put_accumulator(struct warp *w, const uint32_t *registers, int count, enum type 
 
 /* Sectors are counted by line of the matrix, as the memory sees them. */
 static void
-count_lines(struct machine_core *core, uint64_t start, uint64_t stride_bytes, int lines, uint32_t line_bytes, bool stores_them)
+count_lines(const struct insn *i, struct warp *w, uint64_t start, uint64_t stride_bytes, int lines, uint32_t line_bytes,
+	bool stores_them)
 {
+	struct machine_core *core = w->core;
 	struct ptx_counters *c = &core->counters;
-	uint64_t sectors = 0;
+	uint64_t sectors = 0, addresses[LANES];
 	if (start - SHARED_WINDOW < WINDOW_BYTES || start < WINDOW_BYTES) {
 		core->counters.shared_requests += (uint64_t)lines * line_bytes / 128 + 1;
+		if (core->profile)
+			profile_shared(i, w, (uint32_t)lines * line_bytes / 128 + 1);
 		return;
 	}
-	for (int k = 0; k < lines; k++, start += stride_bytes)
-		sectors += ((start + line_bytes - 1) >> 5) - (start >> 5) + 1;
+	for (int k = 0; k < lines; k++) {
+		addresses[k] = start + (uint64_t)k * stride_bytes;
+		sectors += ((addresses[k] + line_bytes - 1) >> 5) - (addresses[k] >> 5) + 1;
+	}
+	if (core->profile)
+		profile_global(i, w, 0, NULL, addresses, lines == LANES ? FULL : (1u << lines) - 1, line_bytes,
+			stores_them ? ACCESS_WRITE : ACCESS_READ);
 	*(stores_them ? &c->global_write_requests : &c->global_read_requests) += 1;
 	*(stores_them ? &c->global_write_sectors : &c->global_read_sectors) += sectors;
 	*(stores_them ? &c->global_write_bytes : &c->global_read_bytes) += (uint64_t)lines * line_bytes;
@@ -120,7 +130,7 @@ move_matrix(const struct insn *i, struct warp *w, bool stores_them)
 	if (!stores_them)
 		for (unsigned k = (unsigned)used; used && k < registers; k++)
 			memcpy(REG(u32, i->list[k]), REG(u32, i->list[k - (unsigned)used]), LANES * 4);
-	count_lines(w->core, start, stride, i->flag ? columns : rows, (uint32_t)(i->flag ? rows : columns) * size, stores_them);
+	count_lines(i, w, start, stride, i->flag ? columns : rows, (uint32_t)(i->flag ? rows : columns) * size, stores_them);
 }
 
 HANDLER(wmma_load)

@@ -5,6 +5,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/profile.h"
 #include "ptx/race.h"
 
 enum { DEFAULT_FINDINGS = 64, DEFAULT_OUTPUT = 65536, DEFAULT_SHARED = 232448, DEFAULT_QUANTUM = 512, MAX_BUFFERS = 100000 };
@@ -14,6 +15,7 @@ struct ptx_machine {
 	const struct ptx_module *module;
 	uint64_t *symbol_addresses;		/* by variable index */
 	struct image **images;			/* by kernel index, NULL until launched */
+	struct profile *profile;		/* NULL until a launch is profiled */
 };
 
 static void
@@ -101,6 +103,7 @@ ptx_machine_free(struct ptx_machine *m)
 	free(m->images);
 	free(m->symbol_addresses);
 	findings_free(m->core.findings);
+	profile_free(m->profile);
 	buf_release(&m->core.output);
 	for (int k = 0; k < 3; k++)
 		buf_release(&m->core.scratch[k]);
@@ -380,7 +383,14 @@ ptx_launch(struct ptx_machine *m, const struct ptx_launch *l, struct ptx_counter
 	core->code = im->code;
 	core->patterns = im->patterns;
 	core->budget_left = core->options.budget;
+	if (core->options.profile && !m->profile)
+		m->profile = profile_new(core->options.profile);
+	core->profile = core->options.profile ? m->profile : NULL;
+	if (core->profile)
+		profile_start(core->profile, core, l);
 	status = grid_run(core, l, &f->public, err);
+	if (core->profile)
+		profile_end(core->profile, core);
 	core->counters.budget_used = core->options.budget - core->budget_left;
 	if (counters)
 		*counters = core->counters;
@@ -393,6 +403,12 @@ ptx_launch(struct ptx_machine *m, const struct ptx_launch *l, struct ptx_counter
 }
 
 /* ---- results */
+
+const struct ptx_profile *
+ptx_profile(const struct ptx_machine *m)
+{
+	return m->profile ? profile_results(m->profile) : NULL;
+}
 
 size_t
 ptx_finding_count(const struct ptx_machine *m)

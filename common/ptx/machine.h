@@ -29,6 +29,7 @@ enum { LANES = 32, MAX_WARPS = 32, N_BARRIERS = 16 };
 enum { GRID_WORKSPACE_BYTES = 64, MAX_CLUSTER_BLOCKS = 16 };
 
 struct insn;
+struct profile;
 struct warp;
 struct race;
 struct race_block;
@@ -231,6 +232,7 @@ struct machine_core {
 	struct ptx_counters counters;
 	bool checked;
 	struct race *race;			/* NULL: races are not looked for */
+	struct profile *profile;		/* NULL: launches are not profiled */
 	const struct image *image;
 	struct insn *code;
 	struct pattern *patterns;

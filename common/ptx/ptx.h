@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "ptx/roofline.h"
 
 /* ---- modules */
 
@@ -74,6 +75,7 @@ struct ptx_options {
 	uint32_t quantum;		/* warp instructions before the next warp runs; 0: 512 */
 	uint64_t schedule;		/* seed of the order of blocks and warps and of the length of their turns; 0: the plain
 					 * order. Any order is one that a GPU may take, so right kernels do not care */
+	const struct roofline_gpu *profile;	/* also profile launches, for this GPU (slower); NULL: no */
 };
 
 enum ptx_status {
@@ -183,6 +185,8 @@ uint64_t ptx_symbol_address(const struct ptx_machine *machine, const char *name)
 
 /* ---- launches */
 
+enum { PTX_PROFILE_BUFFERS = 64 };
+
 struct ptx_launch {
 	const char *kernel;
 	uint32_t grid[3], block[3];
@@ -193,6 +197,7 @@ struct ptx_launch {
 	bool cooperative;		/* grid-wide barriers work, and all blocks must fit on the device at once */
 	uint32_t max_resident;		/* blocks that the device runs at once; 0: what 132 multiprocessors of sm_90 hold by
 					 * threads and shared memory, their registers left aside */
+	uint32_t registers;		/* of a thread, by the machine code; for profiles, 0: not known */
 };
 
 /* Runs all blocks. They get their places in order, and those that have one run at the same time: whatever waits for
@@ -218,6 +223,33 @@ void ptx_check_written(struct ptx_machine *machine, uint64_t address, uint32_t e
 /* What device printf wrote so far, cut at max_output. Borrowed. */
 const struct buf *ptx_output(const struct ptx_machine *machine);
 void ptx_clear_output(struct ptx_machine *machine);
+
+/* ---- profiles */
+
+struct ptx_profile_buffer {
+	const char *name;
+	uint64_t size_bytes;
+	uint64_t read_bytes, write_bytes;	/* asked for by the lanes */
+	uint64_t footprint_bytes;		/* in distinct sectors of 32 bytes */
+};
+
+/* What profiled launches did, added up; `last_...` is of the last one. */
+struct ptx_profile {
+	const char *gpu;
+	uint64_t mix[MIX_N];			/* warp instructions by kind */
+	uint64_t lanes;				/* lanes of all of them together */
+	uint64_t l1_hit_sectors, l2_sectors, dram_sectors;
+	const struct ptx_profile_buffer *buffers[PTX_PROFILE_BUFFERS];
+	uint32_t n_buffers;			/* in order of first use; later ones are not counted */
+	double time_us;				/* estimates, added up */
+	const char *limiter;			/* of the launch with the longest estimate, NULL without launches */
+	double longest_us;
+	struct roofline_work last_work;
+	struct roofline_estimate last;
+};
+
+/* What was profiled since the machine was made, NULL when nothing was. Borrowed until the next launch. */
+const struct ptx_profile *ptx_profile(const struct ptx_machine *machine);
 
 /* ---- coverage */
 

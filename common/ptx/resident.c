@@ -14,6 +14,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/profile.h"
 #include "ptx/race.h"
 
 enum {
@@ -323,6 +324,8 @@ start_block(struct machine_core *core, struct block *b)
 		race_start_block(core->race, b->race, number, b->n_warps);
 	}
 	core->counters.blocks++;
+	if (core->profile)
+		profile_block(core->profile);
 }
 
 /* The next cluster of the grid gets a place. False when there is none, or no cluster is left. */

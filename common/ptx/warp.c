@@ -9,6 +9,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/profile.h"
 #include "ptx/race.h"
 
 enum {
@@ -772,6 +773,8 @@ run_warp(struct warp *w, uint64_t quantum)
 		const struct insn *start = core->code + g.pc, *i = straight_run(w, &g, start);
 		uint64_t executed = (uint64_t)(i - start) + !i->flag;
 		charge(core, executed, (uint64_t)__builtin_popcount(g.mask));
+		if (core->profile)
+			profile_run(core->profile, g.pc, (uint32_t)(i - core->code) + 1, (uint32_t)__builtin_popcount(g.mask));
 		total += executed + 1;
 		g.pc = (uint32_t)(i - core->code);
 		uint32_t mask = g.mask;
