@@ -171,22 +171,24 @@ decode_atomic(struct decoder *d, const struct row *row, const struct mods *mods,
 }
 
 #define ORDER ".relaxed|.acquire|.release|.acq_rel? .cta|.gpu|.sys|.cluster? .global|.shared|.shared::cta|.shared::cluster?"
+/* ptxas takes order and scope behind the operation too, and cooperative groups are written so. */
+#define LATE_ORDER " .relaxed|.acquire|.release|.acq_rel? .cta|.gpu|.sys|.cluster? T"
 #define BOTH(operations, ...) \
-	{ .opcode = "atom", .pattern = ORDER " " operations, .decode = decode_atomic, .run = __VA_ARGS__ }, \
-	{ .opcode = "red", .pattern = ORDER " " operations, .decode = decode_atomic, .run = __VA_ARGS__ }
+	{ .opcode = "atom", .pattern = ORDER " " operations LATE_ORDER, .decode = decode_atomic, .run = __VA_ARGS__ }, \
+	{ .opcode = "red", .pattern = ORDER " " operations LATE_ORDER, .decode = decode_atomic, .run = __VA_ARGS__ }
 #define RUN(...) { __VA_ARGS__ }
 
 static const struct row rows[] = {
-	BOTH(".add T", RUN([T_U32] = atomic_u32, [T_S32] = atomic_u32, [T_U64] = atomic_u64, [T_S64] = atomic_u64,
+	BOTH(".add", RUN([T_U32] = atomic_u32, [T_S32] = atomic_u32, [T_U64] = atomic_u64, [T_S64] = atomic_u64,
 		[T_F32] = atomic_add_f32, [T_F64] = atomic_add_f64)),
-	BOTH(".add .noftz T", RUN([T_F16] = atomic_add_f16, [T_F16X2] = atomic_add_f16x2, [T_BF16] = atomic_add_bf16,
+	BOTH(".add .noftz", RUN([T_F16] = atomic_add_f16, [T_F16X2] = atomic_add_f16x2, [T_BF16] = atomic_add_bf16,
 		[T_BF16X2] = atomic_add_bf16x2)),
-	BOTH(".min|.max T", RUN([T_U32] = atomic_u32, [T_S32] = atomic_s32, [T_U64] = atomic_u64, [T_S64] = atomic_s64)),
-	BOTH(".and|.or|.xor T", RUN([T_B32] = atomic_u32, [T_B64] = atomic_u64)),
-	BOTH(".inc|.dec T", RUN([T_U32] = atomic_u32)),
-	{ .opcode = "atom", .pattern = ORDER " .exch T", .decode = decode_atomic,
+	BOTH(".min|.max", RUN([T_U32] = atomic_u32, [T_S32] = atomic_s32, [T_U64] = atomic_u64, [T_S64] = atomic_s64)),
+	BOTH(".and|.or|.xor", RUN([T_B32] = atomic_u32, [T_B64] = atomic_u64)),
+	BOTH(".inc|.dec", RUN([T_U32] = atomic_u32)),
+	{ .opcode = "atom", .pattern = ORDER " .exch" LATE_ORDER, .decode = decode_atomic,
 		.run = { [T_B32] = atomic_u32, [T_B64] = atomic_u64 } },
-	{ .opcode = "atom", .pattern = ORDER " .cas T", .decode = decode_atomic,
+	{ .opcode = "atom", .pattern = ORDER " .cas" LATE_ORDER, .decode = decode_atomic,
 		.run = { [T_B16] = atomic_u16, [T_B32] = atomic_u32, [T_B64] = atomic_u64 } },
 };
 ROWS(rows_atomic, rows);

@@ -19,8 +19,7 @@
 
 enum {
 	SM_COUNT = 132, SM_BLOCKS = 32, SM_WARPS = 64, SM_SHARED_BYTES = 233472, BLOCK_SHARED_BYTES = 1024,
-	LONG_SLICE = 1 << 20,			/* instructions of warps before other blocks get their turn */
-	SHORT_SLICE = 1 << 14,			/* the same when the block seems to wait for something */
+	SLICE = 1 << 20,			/* instructions of warps before other blocks get their turn */
 	CLUSTER_TURNS = 64,
 	SCHEDULE_WINDOW = 32			/* blocks that are live at once under a schedule of one's own */
 };
@@ -46,6 +45,7 @@ struct grid_run {
 	bool short_of_memory;
 	struct block **live;
 	uint32_t n_live, cap_live, turn;	/* turn: where the ring goes on */
+	uint64_t turns_alike;			/* since a block started or ended, under a schedule */
 	struct cluster *last;			/* of the block that ran last */
 	uint32_t cluster_turns;
 };
@@ -136,9 +136,9 @@ special_value(const struct machine_core *core, enum special special, const struc
 	case SR_WARP_SZ: return LANES;
 	case SR_CLUSTER_CTARANK: return b->rank;
 	case SR_CLUSTER_NCTARANK: return c->n_blocks;
-	case SR_CLUSTER_CTAID_X: return b->index[0] % c->dim[0];
-	case SR_CLUSTER_CTAID_Y: return b->index[1] % c->dim[1];
-	case SR_CLUSTER_CTAID_Z: return b->index[2] % c->dim[2];
+	case SR_CLUSTER_CTAID_X: return b->rank % c->dim[0];
+	case SR_CLUSTER_CTAID_Y: return b->rank / c->dim[0] % c->dim[1];
+	case SR_CLUSTER_CTAID_Z: return b->rank / c->dim[0] / c->dim[1];
 	case SR_CLUSTER_NCTAID_X: case SR_CLUSTER_NCTAID_Y: case SR_CLUSTER_NCTAID_Z: return c->dim[special - SR_CLUSTER_NCTAID_X];
 	case SR_CLUSTERID_X: case SR_CLUSTERID_Y: case SR_CLUSTERID_Z:
 		return b->index[special - SR_CLUSTERID_X] / c->dim[special - SR_CLUSTERID_X];
@@ -339,6 +339,7 @@ start_cluster(struct machine_core *core, struct grid_run *g)
 	uint64_t number = g->next_cluster++;
 	uint32_t at[3] = { (uint32_t)(number % g->clusters[0]), (uint32_t)(number / g->clusters[0] % g->clusters[1]),
 		(uint32_t)(number / g->clusters[0] / g->clusters[1]) };
+	g->turns_alike = 0;
 	c->blocks_alive = c->n_blocks;
 	c->lanes_arrived = 0;
 	c->lanes_alive = c->n_blocks * c->blocks[0].n_threads;
@@ -357,6 +358,7 @@ static void
 end_block(struct grid_run *g, struct block *b)
 {
 	uint32_t k = 0;
+	g->turns_alike = 0;
 	while (g->live[k] != b)
 		k++;
 	g->n_live--;
@@ -416,8 +418,9 @@ next_in_ring(const struct machine_core *core, struct grid_run *g)
 static struct block *
 random_block(struct machine_core *core, struct grid_run *g)
 {
-	while (g->n_live < SCHEDULE_WINDOW && start_cluster(core, g))
-		;
+	bool one_more = ++g->turns_alike > 4ull * g->n_live;	/* they may wait for one that has not started */
+	while ((g->n_live < SCHEDULE_WINDOW || one_more) && start_cluster(core, g))
+		one_more = false;
 	g->turn = g->n_live ? schedule_random(core, g->n_live) : 0;
 	struct block *b = next_in_ring(core, g);
 	return b || !start_cluster(core, g) ? b : g->live[g->n_live - 1];
@@ -437,13 +440,6 @@ next_block(struct machine_core *core, struct grid_run *g)
 	return next_in_ring(core, g);
 }
 
-static uint64_t
-slice_of(struct machine_core *core, const struct block *b)
-{
-	uint64_t slice = b->suspect ? SHORT_SLICE : LONG_SLICE;
-	return core->random ? 1ull << (4 + schedule_random(core, 14)) : slice;
-}
-
 /* PTX_OK when all blocks came to their end; else stopped by longjmp, or for want of memory. */
 static enum ptx_status
 run_blocks(struct machine_core *core, struct grid_run *g, struct buf *err)
@@ -452,7 +448,7 @@ run_blocks(struct machine_core *core, struct grid_run *g, struct buf *err)
 	while ((b = next_block(core, g))) {
 		core->block = b;
 		b->fresh = false;
-		enum block_state state = block_run(core, b, slice_of(core, b));
+		enum block_state state = block_run(core, b, core->random ? 1ull << (4 + schedule_random(core, 14)) : SLICE);
 		b->idle = state == BLOCK_IDLE;
 		b->idle_at = core->stores;
 		g->last = state == BLOCK_RUNNING ? NULL : b->cluster;

@@ -18,6 +18,7 @@ enum {
 	FAIR_SPINNING = 256,		/* the same for a group that used atomics: it may be waiting for the others */
 	PROBE_POLLS = 16,		/* stretches of code with atomics or volatile loads that make a turn look like waiting */
 	PROBE_STEPS = 512,		/* instructions of a probe, at least */
+	SUSPECT_SLICE = 16384,		/* instructions of a block that seems to wait, before others get their turn */
 	PROBE_GAP_MAX = 65536		/* instructions of a warp between probes, at most */
 };
 
@@ -934,14 +935,16 @@ probe_warp(struct warp *w, uint64_t limit, uint64_t *executed)
 	struct machine_core *core = w->core;
 	enum probe result = PROBE_IDLE;
 	uint32_t idle = 0;
+	uint64_t here = 0;
 	if (core->image->recursive)
 		return PROBE_UNKNOWN;
 	core->probing = true;
 	buf_reset(&core->before);
 	while (result == PROBE_IDLE && (w->runnable & ~w->parked & ~idle)) {
 		w->deferred = idle;
-		result = probe_group(w, &idle, limit, executed);
+		result = probe_group(w, &idle, limit, &here);
 	}
+	*executed += here;
 	core->probing = false;
 	w->deferred = 0;
 	w->turn = w->since_probe = w->polls = 0;
@@ -958,27 +961,27 @@ look_closer(struct warp *w, uint64_t *executed)
 	bool polls = w->polls >= PROBE_POLLS;
 	if (w->since_probe < (polls ? w->probe_gap : PROBE_GAP_MAX))
 		return;
-	uint64_t steps = 0;
-	enum probe result = probe_warp(w, PROBE_STEPS + w->probe_gap / 8, &steps);
-	*executed += steps;
+	enum probe result = probe_warp(w, PROBE_STEPS + w->probe_gap / 8, executed);
 	w->probe_gap = w->probe_gap * 2 + PROBE_STEPS < PROBE_GAP_MAX ? w->probe_gap * 2 + PROBE_STEPS : PROBE_GAP_MAX;
 	w->block->suspect = result == PROBE_UNKNOWN && polls;
 }
 
 /* ---- the block */
 
-static const char *
+/* The last tells most of why. */
+static const char *const wait_reasons[] = { "waiting at a barrier", "waiting at the barrier of the cluster",
+	"waiting in a warp collective", "spinning in a loop that only a store by another thread can end" };
+
+static uint32_t
 wait_reason(const struct warp *w, uint32_t lane)
 {
-	return w->at_barrier >> lane & 1 ? "wait at a barrier" : w->cluster_waiting >> lane & 1 ? "wait at the barrier of the cluster"
-		: w->parked >> lane & 1 ? "wait in a warp collective" : "spin in a loop that only a store by another thread can end";
+	return w->at_barrier >> lane & 1 ? 0 : w->cluster_waiting >> lane & 1 ? 1 : w->parked >> lane & 1 ? 2 : 3;
 }
 
 /* Threads that wait at one instruction for one reason. */
 struct waiting_place {
 	const struct warp *warp;
-	const char *reason;
-	uint32_t lane, pc;
+	uint32_t reason, lane, pc;
 	uint64_t threads;
 };
 enum { MAX_WAITING_PLACES = 4 };
@@ -991,8 +994,7 @@ waiting_places(struct block *const *blocks, uint32_t n_blocks, struct waiting_pl
 		for (uint32_t n = 0; n < blocks[b]->n_warps; n++) {
 			const struct warp *w = &blocks[b]->warps[n];
 			EACH_IN(w->alive, l) {
-				uint32_t k = 0, pc = KEY_PC(w->key[l]);
-				const char *reason = wait_reason(w, l);
+				uint32_t k = 0, pc = KEY_PC(w->key[l]), reason = wait_reason(w, l);
 				while (k < n_places && (places[k].pc != pc || places[k].reason != reason))
 					k++;
 				if (k == MAX_WAITING_PLACES) {
@@ -1016,10 +1018,10 @@ deadlock(struct machine_core *core, struct block *const *blocks, uint32_t n_bloc
 	uint32_t n = waiting_places(blocks, n_blocks, places, &more), first = 0;
 	for (uint32_t k = 0; k < n; k++) {
 		const struct source *s = &core->image->sources[places[k].pc];
-		if (places[k].warp->parked >> places[k].lane & 1)	/* tells most */
+		if (places[k].reason > places[first].reason)
 			first = k;
 		buf_addf(&said, "%s%llu thread%s %s (source line %u, line %u of the PTX)", k ? "; " : "",
-			(unsigned long long)places[k].threads, places[k].threads == 1 ? "" : "s", places[k].reason, s->location.line,
+			(unsigned long long)places[k].threads, places[k].threads == 1 ? "" : "s", wait_reasons[places[k].reason], s->location.line,
 			s->line);
 	}
 	if (more)
@@ -1083,7 +1085,7 @@ block_run(struct machine_core *core, struct block *block, uint64_t slice)
 			deadlock(core, &block, 1, 0);
 		if (!went_on)
 			return BLOCK_IDLE;
-		if (executed > slice && block->warps_alive)
+		if (executed > (block->suspect && slice > SUSPECT_SLICE ? SUSPECT_SLICE : slice) && block->warps_alive)
 			return BLOCK_RUNNING;
 		if (core->random)
 			order_warps(core, block->n_warps, order);
