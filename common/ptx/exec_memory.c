@@ -1,5 +1,5 @@
-/* Loads, stores and asynchronous copies. access.c checks a request as a whole; here the data moves, by the shape
- * of the addresses: contiguous and uniform requests are vector operations. */
+/* Loads and stores. access.c checks a request as a whole; here the data moves, by the shape of the
+ * addresses: contiguous and uniform requests are vector operations. */
 #include "ptx/access.h"
 
 #include <string.h>
@@ -373,82 +373,6 @@ decode_st(struct decoder *d, const struct row *row, const struct mods *mods, con
 	return decode_access(d, mods, s, true);
 }
 
-/* ---- cp.async: done at once. insn.b and inner address: source; size: bytes */
-
-HANDLER(copy_async)
-{
-	struct insn from = *i, to = *i;
-	char *source[LANES], *target[LANES];
-	uint32_t reads = mask;
-	UNUSED(wide);
-	from.a = i->b;
-	from.imm = i->list[0] | (int64_t)i->list[1] << 32;
-	from.mode = i->sub;
-	from.space = PTX_SPACE_GLOBAL;
-	if (i->e != NO_REG)			/* a size of zero reads nothing */
-		EACH_IN(mask, l)
-			reads &= ~((uint32_t)!REG(u32, i->e)[l] << l);
-	if (i->negated)				/* ignore-src predicate */
-		reads &= ~(PREDICATE(i->c) ^ (i->negated == 2 ? FULL : 0));
-	struct access in, out;
-	if (reads && access_all(&from, w, reads, i->size, ACCESS_READ, &in))
-		EACH_IN(reads, l)
-			source[l] = in.base + in.pattern->relative[l];
-	else if (reads)
-		access_each(&from, w, reads, i->size, ACCESS_READ, source);
-	to.target = i->target + 1;
-	if (access_all(&to, w, mask, i->size, ACCESS_WRITE, &out))
-		EACH_IN(mask, l)
-			target[l] = out.base + out.pattern->relative[l];
-	else
-		access_each(&to, w, mask, i->size, ACCESS_WRITE, target);
-	EACH_IN(mask, l) {
-		char data[16] = { 0 };
-		uint32_t bytes = i->e == NO_REG ? i->size : REG(u32, i->e)[l];
-		if (reads >> l & 1)
-			memcpy(data, source[l], bytes < i->size ? bytes : i->size);
-		memcpy(target[l], data, i->size);
-	}
-}
-
-static bool
-decode_cp_async(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
-{
-	struct insn *i = decode_insn(d);
-	int64_t bytes, from;
-	unsigned base;
-	UNUSED(row);
-	if (s->n_operands < 3 || s->n_operands > 4 || !decode_immediate(&s->operands[2], T_B32, &bytes)
-		|| (bytes != 4 && bytes != 8 && bytes != 16) || (mods->field[M_CACHE] == 2 && bytes != 16))
-		return decode_fail(d, "with another size than 4, 8 or 16");
-	i->size = (uint8_t)bytes;
-	i->space = PTX_SPACE_SHARED;
-	i->run = copy_async;
-	decode_list(d, 2);
-	uint8_t space = i->space;
-	if (!decode_address(d, &s->operands[1], F_B, &from, &base))
-		return false;
-	i->sub = (uint8_t)base;
-	i->list[0] = (uint32_t)from;
-	i->list[1] = (uint32_t)((uint64_t)from >> 32);
-	i->space = space;
-	if (!decode_address(d, &s->operands[0], F_A, &i->imm, &base))
-		return false;
-	i->mode = (uint8_t)base;
-	if (s->n_operands == 4 && s->operands[3].kind == O_REGISTER && decode_is_predicate(d, &s->operands[3])) {
-		if (!decode_predicate(d, &s->operands[3], F_C))
-			return false;
-		i->negated = i->negated ? 2 : 1;
-	} else if (s->n_operands == 4 && !decode_source(d, &s->operands[3], T_U32, true, F_E)) {
-		return false;
-	}
-	decode_pattern(d);
-	uint32_t first = i->target;
-	decode_pattern(d);
-	i->target = first;
-	return true;
-}
-
 HANDLER(nothing)
 {
 	UNUSED(i);
@@ -503,6 +427,24 @@ decode_fence(struct decoder *d, const struct row *row, const struct mods *mods, 
 	return s->n_operands == 0 || decode_fail(d, "with %u operands", s->n_operands);
 }
 
+/* A policy for caches is a number that nothing looks at. */
+HANDLER(make_policy)
+{
+	UNUSED(wide);
+	EACH_IN(mask, l)
+		REG(u64, i->d)[l] = 0;
+}
+
+static bool
+decode_policy_of(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	UNUSED(row);
+	UNUSED(mods);
+	decode_insn(d)->run = make_policy;
+	return s->n_operands > 0 && s->operands[0].kind == O_REGISTER
+		? decode_destination(d, &s->operands[0], 8, true, F_D) != 0 : decode_fail(d, "without a destination");
+}
+
 #define SPACES ".global|.shared|.shared::cta|.shared::cluster|.local|.const|.param|.param::entry|.param::func?"
 #define ORDER ".weak|.volatile|.relaxed|.acquire?"
 #define ORDER_ST ".weak|.volatile|.relaxed|.release?"
@@ -516,16 +458,20 @@ decode_fence(struct decoder *d, const struct row *row, const struct mods *mods, 
 #define ANYTHING ".sc|.acq_rel|.relaxed|.acquire|.release|.proxy? .alias|.async? " \
 	".global|.shared::cta? .cta|.gpu|.gl|.sys|.cluster?"
 
+#define PRIMARY_POLICY " .L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged" \
+	" .L2::evict_unchanged|.L2::evict_first?"
+
 static const struct row rows[] = {
 	DECODED("ld", ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4? " MEMORY_TYPES, decode_ld),
 	DECODED("ldu", ".global? .v2|.v4? " MEMORY_TYPES, decode_ld),
 	DECODED("st", ORDER_ST " " SCOPE " " SPACES " " HINTS_ST " .v2|.v4? " MEMORY_TYPES, decode_st),
-	DECODED("cp", ".async .ca|.cg .shared|.shared::cta .global .L2::64B|.L2::128B|.L2::256B?", decode_cp_async),
-	DECODED("cp", ".async .commit_group|.wait_all", decode_nothing),
-	DECODED("cp", ".async .wait_group", decode_nothing),
 	DECODED("membar", ".cta|.gl|.sys", decode_fence),
 	DECODED("fence", ".sc|.acq_rel|.acquire|.release? .cta|.gpu|.sys|.cluster", decode_fence),
 	DECODED("fence", ANYTHING, decode_nothing),
+	DECODED("createpolicy", ".fractional" PRIMARY_POLICY " .b64", decode_policy_of),
+	DECODED("createpolicy", ".range .global?" PRIMARY_POLICY " .b64", decode_policy_of),
+	DECODED("createpolicy", ".cvt .L2 .b64", decode_policy_of),
+	DECODED("cp", ".async .bulk .prefetch .L2 .global .L2::cache_hint?", decode_nothing),
 	DECODED("prefetch", ".global|.local? .L1|.L2|.L2::evict_last|.L2::evict_normal", decode_nothing),
 	DECODED("prefetchu", ".L1", decode_nothing),
 	DECODED("discard", ".global? .L2", decode_nothing),

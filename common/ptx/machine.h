@@ -160,6 +160,14 @@ struct barrier {
 	uint32_t ones, lanes;			/* for bar.red: predicates that were true, of how many */
 };
 
+struct copies;
+struct transfer;
+
+struct transfers {				/* copies that wait for their time, in order; async.h */
+	struct transfer *list;
+	uint32_t count, capacity;
+};
+
 struct warp {
 	char *frame;
 	struct block *block;
@@ -170,6 +178,7 @@ struct warp {
 	uint32_t parked;			/* waiting in a collective; in runnable too */
 	uint32_t at_barrier;
 	uint32_t deferred;			/* had their turn; others go first */
+	struct copies *copies;			/* cp.async under way, NULL before the first */
 	uint32_t carry;				/* condition code, a bit for each lane */
 	uint32_t number;
 	uint32_t *returns[MAX_CALL_DEPTH];	/* return addresses by depth, 32 each; allocated when reached */
@@ -244,6 +253,7 @@ struct machine_core {
 	const struct ptx_module *module;
 	uint64_t budget_left;
 	size_t memory_used;
+	struct transfers transfers;
 	uint64_t stores;			/* that may have changed memory: who waits for a change asks again */
 	bool probing;				/* stores are put on record before they are done */
 	struct buf snapshot;			/* of a warp, while probing */
@@ -277,6 +287,8 @@ void initialised_set(struct buffer *buffer, uint64_t address, uint64_t size, boo
 enum { ACCESS_READ = 1, ACCESS_WRITE = 2, ACCESS_ATOMIC = 3 };
 char *lane_pointer(const struct insn *i, struct warp *w, uint32_t lane, uint64_t address, uint32_t size, int access,
 	enum ptx_space space);
+/* Before a store: what stands there now goes on record, since a warp that only waits changes nothing. */
+void note_store(struct machine_core *core, char *at, uint32_t size);
 /* Address of the lane's access by registers a and imm. */
 uint64_t lane_address(const struct insn *i, const struct warp *w, uint32_t lane);
 

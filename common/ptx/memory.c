@@ -243,8 +243,7 @@ param_pointer(const struct insn *i, struct warp *w, struct finding_place *place,
 	return (char *)(uintptr_t)(block->params + place->address);
 }
 
-/* What stands there now goes on record: did the store change anything? */
-static void
+void
 note_store(struct machine_core *core, char *at, uint32_t size)
 {
 	struct stored_bytes before = { at, size };

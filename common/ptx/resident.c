@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/die.h"
+#include "ptx/async.h"
 #include "ptx/machine.h"
 #include "ptx/profile.h"
 #include "ptx/race.h"
@@ -210,10 +211,11 @@ set_up_block(struct machine_core *core, const struct grid_run *g, struct slot *s
 }
 
 static void
-slot_free(struct slot *s)
+slot_free(struct machine_core *core, struct slot *s)
 {
 	for (uint32_t k = 0; k < s->cluster.n_blocks; k++) {
 		block_release(&s->cluster.blocks[k]);
+		async_free(core, &s->cluster.blocks[k]);
 		race_block_free(s->cluster.blocks[k].race);
 	}
 	free(s->cluster.blocks);
@@ -319,6 +321,7 @@ start_block(struct machine_core *core, struct block *b)
 	b->suspect = b->idle = false;
 	for (uint32_t n = 0; n < b->n_warps; n++)
 		start_warp(core, &b->warps[n]);
+	async_start(b);
 	if (b->race) {
 		uint64_t number = b->index[0] + (uint64_t)b->grid[0] * (b->index[1] + (uint64_t)b->grid[1] * b->index[2]);
 		race_start_block(core->race, b->race, number, b->n_warps);
@@ -452,8 +455,10 @@ run_blocks(struct machine_core *core, struct grid_run *g, struct buf *err)
 		b->idle = state == BLOCK_IDLE;
 		b->idle_at = core->stores;
 		g->last = state == BLOCK_RUNNING ? NULL : b->cluster;
-		if (state == BLOCK_DONE)
+		if (state == BLOCK_DONE) {
+			async_end(core, b);
 			end_block(g, b);
+		}
 	}
 	if (!g->n_live && g->next_cluster == g->n_clusters)
 		return PTX_OK;
@@ -469,7 +474,7 @@ static void
 grid_free(struct machine_core *core, struct grid_run *g)
 {
 	for (uint32_t k = 0; k < g->n_slots; k++)
-		slot_free(g->slots[k]);
+		slot_free(core, g->slots[k]);
 	free(g->slots);
 	free(g->live);
 	free(g->params);

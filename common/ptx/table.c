@@ -42,11 +42,11 @@ static const struct {
 	{ ".m16n16k16", M_SHAPE, MAT_M16N16K16 }, { ".m32n8k16", M_SHAPE, MAT_M32N8K16 },
 	{ ".m8n32k16", M_SHAPE, MAT_M8N32K16 }, { ".m16n16k8", M_SHAPE, MAT_M16N16K8 },
 	{ ".m16n8k32", M_SHAPE, MAT_M16N8K32 }, { ".m8n8k4", M_SHAPE, MAT_M8N8K4 },
-	{ ".ca", M_CACHE, 1 }, { ".cg", M_CACHE, 2 },
+	{ ".ca", M_CACHE, 1 }, { ".cg", M_CACHE, 2 }, { ".L2::cache_hint", M_POLICY, 1 },
 };
 
 static const struct rows *const segments[] = {
-	&rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_atomic, &rows_warp, &rows_matrix,
+	&rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_async, &rows_atomic, &rows_warp, &rows_matrix,
 	&rows_wmma, &rows_cluster, &rows_control,
 };
 enum { N_SEGMENTS = sizeof segments / sizeof *segments };
@@ -86,23 +86,41 @@ item_matches(const char *item, size_t length, struct slice word, const struct ro
 	return false;
 }
 
+/* The word that an item takes: the next, or the first left that suits; n_words when there is none. */
+static size_t
+find_word(const char *item, size_t length, const struct row *row, const struct slice *words, size_t n_words, uint32_t used)
+{
+	for (size_t k = 0; k < n_words; k++) {
+		if (used >> k & 1)
+			continue;
+		if (item_matches(item, length, words[k], row))
+			return k;
+		if (!row->any_order)
+			break;
+	}
+	return n_words;
+}
+
 static bool
 row_matches(const struct row *row, const struct slice *words, size_t n_words, struct mods *mods)
 {
 	const char *p = row->pattern + strspn(row->pattern, " ");
-	size_t next = 0;
+	uint32_t used = 0;
 	memset(mods, 0, sizeof *mods);
 	while (*p) {
 		size_t length = strcspn(p, " ");
 		bool optional = p[length - 1] == '?';
-		if (next < n_words && item_matches(p, length - optional, words[next], row))
-			apply_word(mods, words[next++]);
-		else if (!optional)
+		size_t k = find_word(p, length - optional, row, words, n_words, used);
+		if (k < n_words) {
+			apply_word(mods, words[k]);
+			used |= 1u << k;
+		} else if (!optional) {
 			return false;
+		}
 		p += length;
 		p += strspn(p, " ");
 	}
-	return next == n_words;
+	return used == (1u << n_words) - 1;
 }
 
 const struct row *

@@ -27,6 +27,7 @@ enum field {
 	M_LAYOUT_A, M_LAYOUT_B,	/* 1 row, 2 col; in order of appearance */
 	M_SHAPE,		/* enum matrix shape */
 	M_CACHE,		/* .ca .cg .cs: 1 and up; 2 is .cg */
+	M_POLICY,		/* .L2::cache_hint: one more operand, a policy */
 	M_N
 };
 enum rounding { ROUND_NONE, ROUND_RN, ROUND_RZ, ROUND_RM, ROUND_RP, ROUND_RNA };
@@ -66,14 +67,15 @@ struct row {
 	uint8_t sub;			/* put in insn.sub */
 	bool float_control;		/* .ftz, .rz/.rm/.rp and .sat are done by a wrapper around the handler */
 	bool collective;		/* waits for the lanes in the mask of its last source */
+	bool any_order;			/* modifiers may stand in any order, as ptxas takes them and libraries write them */
 };
 
 struct rows {
 	const struct row *rows;
 	size_t count;
 };
-extern const struct rows rows_int, rows_float, rows_half, rows_convert, rows_compare, rows_memory, rows_atomic, rows_warp,
-	rows_matrix, rows_wmma, rows_cluster, rows_control;
+extern const struct rows rows_int, rows_float, rows_half, rows_convert, rows_compare, rows_memory, rows_async, rows_atomic,
+	rows_warp, rows_matrix, rows_wmma, rows_cluster, rows_control;
 /* A row whose decode function reads the operands itself. */
 #define DECODED(op, mods, function) { .opcode = op, .pattern = mods, .decode = function }
 #define ROWS(name, array) const struct rows name = { array, sizeof array / sizeof *array }

@@ -441,8 +441,8 @@ test_unsupported(void **state)
 	assert_non_null(strstr(buf_str(&f.rig.err), ", fault.cu:41)"));
 	assert_int_equal(ptx_kernel_check(f.rig.module, "k", &f.rig.err), -1);
 	rig_close(&f.rig);
-	static const char *const others[] = { "mbarrier.init.shared.b64 [%a0], 1", "cp.async.bulk.commit_group",
-		"tex.1d.v4.f32.s32 x",
+	static const char *const others[] = { "wgmma.commit_group.sync.aligned",
+		"cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%a0, {%r1}], [%a1]", "tex.1d.v4.f32.s32 x",
 		"add.rn.f128 %a0, %a0, %a0", "vadd.s32.s32.s32 %r1, %r1, %r1, %r1", "ld.global.v4.f64 {%a0,%a1,%a2,%a3}, [%a0]",
 		"multimem.red.relaxed.sys.global.add.u32 [%a0], 1", "mul.wide.u64 %a0, %a1, %a2", "setmaxnreg.inc.sync.aligned.u32 24" };
 	for (size_t k = 0; k < sizeof others / sizeof *others; k++) {
