@@ -4,6 +4,7 @@
  * derived from them: least, greatest, alignment, shape, sectors and bank conflicts. When the new addresses
  * compare equal, a check of the whole request is a few scalar operations. */
 #include "ptx/access.h"
+#include "ptx/provenance.h"
 #include "ptx/profile.h"
 #include "ptx/race.h"
 
@@ -344,8 +345,11 @@ shared_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 	int64_t low = (int64_t)first + p->low, high = (int64_t)first + p->high + (int64_t)size;
 	if (low < 0 || high > (int64_t)block->shared_bytes)
 		return false;
-	if (block->shared_initialised && !shared_marks(w, p, first, mask, size, access))
-		return false;
+	if (block->shared_initialised) {
+		const struct source *s = &w->core->image->sources[i->place];
+		if (low < s->low || high > s->high || !shared_marks(w, p, first, mask, size, access))
+			return false;
+	}
 	w->core->counters.shared_requests++;
 	w->core->counters.shared_bank_conflicts += pattern_conflicts(p, first, mask, size);
 	if (w->core->profile)
@@ -372,8 +376,11 @@ global_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 	}
 	if (b->freed || (b->access & access) != access)
 		return false;
-	if (core->checked && !global_marks(b, p, first, mask, size, access))
-		return false;
+	if (core->checked) {
+		const struct buffer *object = provenance_buffer(core, &core->image->sources[i->place]);
+		if ((object && object != b) || !global_marks(b, p, first, mask, size, access))
+			return false;
+	}
 	if (i->space != PTX_SPACE_CONST)
 		add_global(core, pattern_sectors(p, first, mask, size), mask, size, access);
 	if (core->profile && i->space != PTX_SPACE_CONST)

@@ -2,6 +2,7 @@
  * as slots of the warp's frame. Functions are decoded callees first. Within a function decode makes drafts in
  * the order of the text with virtual registers; layout.c then orders the blocks and shares slots. */
 #include "ptx/decode.h"
+#include "ptx/provenance.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -877,6 +878,7 @@ image_new(const struct ptx_module *module, const struct function *kernel, const 
 		if (!im->patterns)
 			die(EX_TEMPFAIL, "out of memory");
 		memset(im->patterns, 0, (im->n_patterns + 1) * sizeof *im->patterns);
+		provenance_place(im);
 	}
 	decoder_release(&d);
 	buf_release(&ignored);

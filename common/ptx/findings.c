@@ -93,9 +93,12 @@ near_buffer(const struct machine_core *core, uint64_t address)
 }
 
 static const struct shared_place *
-shared_variable(const struct image *im, uint64_t offset)
+shared_variable(const struct image *im, uint64_t offset, const struct variable *known)
 {
 	const struct shared_place *best = NULL;
+	for (uint32_t k = 0; known && k < im->n_shared; k++)
+		if (im->shared[k].variable == known)
+			return &im->shared[k];
 	for (uint32_t k = 0; k < im->n_shared; k++)
 		if (im->shared[k].offset <= offset && (!best || im->shared[k].offset >= best->offset))
 			best = &im->shared[k];
@@ -103,17 +106,18 @@ shared_variable(const struct image *im, uint64_t offset)
 }
 
 static void
-name_memory(struct findings *fs, const struct machine_core *core, struct ptx_finding *f)
+name_memory(struct findings *fs, const struct machine_core *core, const struct variable *variable, const struct buffer *object,
+	struct ptx_finding *f)
 {
 	if (f->space == PTX_SPACE_SHARED) {
-		const struct shared_place *p = shared_variable(core->image, f->address);
+		const struct shared_place *p = shared_variable(core->image, f->address, variable);
 		f->offset_bytes = (int64_t)f->address;
 		if (p) {
 			f->buffer = arena_strndup(&fs->arena, p->variable->name.at, p->variable->name.length);
 			f->offset_bytes -= p->offset;
 		}
 	} else if (f->space == PTX_SPACE_GLOBAL || f->space == PTX_SPACE_CONST) {
-		const struct buffer *b = near_buffer(core, f->address);
+		const struct buffer *b = object ? object : near_buffer(core, f->address);
 		if (b) {
 			f->buffer = arena_strdup(&fs->arena, b->name);
 			f->offset_bytes = (int64_t)(f->address - b->address);
@@ -236,7 +240,7 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 	name_thread(w, place->lane, f);
 	name_place(fs, core, i, f);
 	if (place->size)
-		name_memory(fs, core, f);
+		name_memory(fs, core, core->image->sources[i->place].variable, place->object, f);
 	if (place->pair)
 		name_other(fs, w, place, f);
 	struct buf what = BUF_INIT;

@@ -10,6 +10,7 @@
 
 #include "base/die.h"
 #include "ptx/decode.h"
+#include "ptx/provenance.h"
 
 enum { MAX_LOOP_DEPTH = 100, N_CLASSES = 5 };
 
@@ -40,6 +41,7 @@ struct layout {
 	uint32_t *first, *last;			/* live range in image code, by number */
 	uint32_t *slot;				/* place in its class */
 	uint32_t class_slots[N_CLASSES];
+	struct provenance provenance;
 };
 
 static bool
@@ -259,7 +261,9 @@ append(struct layout *l, const struct insn *draft, const struct statement *s)
 		im->code = xrealloc(im->code, d->cap_code * sizeof *im->code);
 		im->sources = xrealloc(im->sources, d->cap_code * sizeof *im->sources);
 	}
-	im->sources[im->n_code] = (struct source){ s->line, s->location, s->opcode, d->function };
+	im->sources[im->n_code] = (struct source){ .line = s->line, .location = s->location, .opcode = s->opcode,
+		.function = d->function };
+	provenance_mark(&l->provenance, s, &im->sources[im->n_code]);
 	im->code[im->n_code] = *draft;
 	return &im->code[im->n_code++];
 }
@@ -544,7 +548,9 @@ layout_function(struct decoder *d, const uint32_t *starts)
 	find_blocks(&l, starts);
 	find_successors(&l);
 	order_blocks(&l);
+	provenance_find(d->function, &l.provenance);
 	emit(&l);
+	provenance_release(&l.provenance);
 	number_registers(&l);
 	find_ranges(&l);
 	assign_slots(&l);

@@ -92,6 +92,10 @@ struct source {				/* parallel to the code */
 	struct location location;
 	struct slice opcode;
 	const struct function *function;
+	/* what the address was made from: see provenance.h */
+	const struct variable *variable;	/* in shared memory; NULL: unknown */
+	uint32_t low, high;			/* bytes of shared memory that it may reach */
+	uint32_t parameter;			/* 1 + number of the 8 bytes of parameters; 0: unknown */
 };
 
 struct call_argument {
@@ -210,6 +214,7 @@ struct block {
 	char *shared;
 	uint32_t shared_bytes;
 	uint8_t *shared_initialised;		/* checked mode: a byte for each byte */
+	uint8_t *local_initialised;
 	char *local;				/* lane after lane */
 	uint32_t local_bytes;			/* of a thread */
 	const char *params;
@@ -240,6 +245,8 @@ struct machine_core {
 	uint32_t n_buffers, cap_buffers;
 	struct ptx_counters counters;
 	bool checked;
+	struct buffer **parameter;		/* that the parameters point at, for each 8 bytes of them */
+	uint32_t n_parameters;
 	struct race *race;			/* NULL: races are not looked for */
 	struct profile *profile;		/* NULL: launches are not profiled */
 	const struct image *image;
@@ -301,6 +308,7 @@ struct finding_place {
 	uint64_t address;
 	uint32_t size;
 	bool write;
+	const struct buffer *object;	/* that the address was made from; NULL: the nearest */
 	bool pair;			/* a race: the other side follows */
 	uint32_t other_place, other_who;	/* instruction; number of the warp in the grid * 32 + lane */
 };

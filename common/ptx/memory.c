@@ -5,6 +5,7 @@
 
 #include "base/die.h"
 #include "ptx/machine.h"
+#include "ptx/provenance.h"
 #include "ptx/race.h"
 
 /* ---- buffers, sorted by address */
@@ -151,6 +152,14 @@ global_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 	struct buffer *b = buffer_find(core, place->address, place->size);
 	if (!b || b->freed)
 		global_fault(i, w, place, access);
+	const struct buffer *object = provenance_buffer(core, &core->image->sources[i->place]);
+	if (object && object != b && i->space != PTX_SPACE_CONST) {
+		place->kind = PTX_OUT_OF_BOUNDS;
+		place->object = object;
+		report(w, i, place, "Out of bounds: %s of %u bytes in %s, at an address made from another buffer's", verb(access),
+			place->size, b->name);
+		stop(w);
+	}
 	if (access != ACCESS_READ && !(b->access & PTX_WRITE)) {
 		place->kind = PTX_READ_ONLY_WRITE;
 		report(w, i, place, "Read-only memory: %s of %u bytes", verb(access), place->size);
@@ -177,6 +186,12 @@ block_of_cluster(const struct insn *i, struct warp *w, struct finding_place *pla
 	uint64_t rank = place->address / WINDOW_BYTES - 1;
 	if (rank >= c->n_blocks) {
 		place->kind = PTX_OUT_OF_BOUNDS;
+		if (!c->is_explicit) {
+			place->address = (uint64_t)(int64_t)(int32_t)place->address;
+			report(w, i, place, "Out of bounds: %s of %u bytes at byte %lld of shared memory, of which the block has %u",
+				verb(access), place->size, (long long)place->address, w->block->shared_bytes);
+			stop(w);
+		}
 		report(w, i, place, "Out of bounds: %s of %u bytes in shared memory of block %llu of the cluster, which has %u blocks",
 			verb(access), place->size, (unsigned long long)rank, c->n_blocks);
 		stop(w);
@@ -204,6 +219,13 @@ shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 			verb(access), place->size, (long long)at, block->shared_bytes);
 		stop(w);
 	}
+	const struct source *s = &w->core->image->sources[i->place];
+	if (block == w->block && (at < s->low || at + place->size > s->high)) {
+		place->kind = PTX_OUT_OF_BOUNDS;
+		report(w, i, place, "Out of bounds: %s of %u bytes beyond the shared variable that the address was made from",
+			verb(access), place->size);
+		stop(w);
+	}
 	if (block->shared_initialised) {
 		uint8_t *mark = block->shared_initialised + at;
 		if (access != ACCESS_WRITE && memchr(mark, 0, place->size))
@@ -211,7 +233,7 @@ shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 		if (access != ACCESS_READ)
 			memset(mark, 1, place->size);
 	}
-	if (race_watches(w->core, NULL))
+	if (block == w->block && race_watches(w->core, NULL))
 		race_lane(i, w, NULL, place->lane, at, place->size, access);
 	return block->shared + at;
 }
@@ -226,7 +248,16 @@ local_pointer(const struct insn *i, struct warp *w, struct finding_place *place,
 			verb(access), place->size, (long long)place->address, block->local_bytes);
 		stop(w);
 	}
-	return block->local + (size_t)(w->number * LANES + place->lane) * block->local_bytes + place->address;
+	size_t at = (size_t)(w->number * LANES + place->lane) * block->local_bytes + place->address;
+	if (block->local_initialised) {
+		/* padding is copied along with a struct: only what holds nothing at all is worth a word */
+		uint8_t *mark = block->local_initialised + at;
+		if (access != ACCESS_WRITE && !memchr(mark, 1, place->size))
+			uninitialised(i, w, place);
+		if (access != ACCESS_READ)
+			memset(mark, 1, place->size);
+	}
+	return block->local + at;
 }
 
 static char *

@@ -16,6 +16,7 @@
 #include "ptx/async.h"
 #include "ptx/machine.h"
 #include "ptx/profile.h"
+#include "ptx/provenance.h"
 #include "ptx/race.h"
 
 enum {
@@ -31,7 +32,7 @@ struct slot {
 	struct slot *next_free;
 	struct warp *warps;
 	char *frames, *shared, *local;
-	uint8_t *shared_initialised;
+	uint8_t *shared_initialised, *local_initialised;
 };
 
 struct grid_run {
@@ -196,6 +197,7 @@ set_up_block(struct machine_core *core, const struct grid_run *g, struct slot *s
 	b->warps = s->warps + (size_t)rank * b->n_warps;
 	b->shared = s->shared + (size_t)rank * ((b->shared_bytes + 63) & ~63u);
 	b->local = s->local + (size_t)rank * b->n_warps * LANES * b->local_bytes;
+	b->local_initialised = s->local_initialised ? s->local_initialised + (size_t)(b->local - s->local) : NULL;
 	b->shared_initialised = s->shared_initialised ? s->shared_initialised + (size_t)rank * b->shared_bytes : NULL;
 	for (uint32_t n = 0; n < b->n_warps; n++) {
 		struct warp *w = &b->warps[n];
@@ -224,6 +226,7 @@ slot_free(struct machine_core *core, struct slot *s)
 	free(s->shared);
 	free(s->local);
 	free(s->shared_initialised);
+	free(s->local_initialised);
 	free(s);
 }
 
@@ -246,6 +249,7 @@ slot_new(struct machine_core *core, struct grid_run *g)
 	s->local = aligned(local);
 	s->shared = aligned(shared);
 	s->shared_initialised = core->checked ? xmalloc(shared + 1) : NULL;
+	s->local_initialised = core->checked && local ? xmalloc(local) : NULL;
 	s->warps = aligned(blocks * warps * sizeof *s->warps);
 	memset(s->warps, 0, blocks * warps * sizeof *s->warps);
 	s->cluster.blocks = xcalloc(blocks, sizeof *s->cluster.blocks);
@@ -313,6 +317,8 @@ start_block(struct machine_core *core, struct block *b)
 	if (b->shared_initialised)
 		memset(b->shared_initialised, 0, b->shared_bytes);
 	memset(b->local, 0xff, (size_t)b->local_bytes * b->n_warps * LANES);
+	if (b->local_initialised)
+		memset(b->local_initialised, 0, (size_t)b->local_bytes * b->n_warps * LANES);
 	memset(b->barriers, 0, sizeof b->barriers);
 	for (int k = 0; k < N_BARRIERS; k++)
 		b->barriers[k].first_pc = NO_REG;
@@ -514,6 +520,7 @@ grid_run(struct machine_core *core, const struct ptx_launch *l, const struct ptx
 	memset(g.params, 0, k->params_bytes + 16);
 	if (k->params_bytes)
 		memcpy(g.params, l->params, k->params_bytes);
+	provenance_launch(core, g.params, k->params_bytes);
 	if (core->race)
 		race_start_launch(core->race, (uint64_t)l->grid[0] * l->grid[1] * l->grid[2],
 			(l->block[0] * l->block[1] * l->block[2] + LANES - 1) / LANES);

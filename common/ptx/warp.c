@@ -560,6 +560,9 @@ enter(struct warp *w, struct group *g, const struct insn *i, uint32_t mask, uint
 		w->returns[g->depth] = xcalloc(LANES, sizeof **w->returns);
 	EACH_IN(mask, l) {
 		((u64 *)(w->frame + to->local_pointer))[l] = locals[l];
+		if (w->block->local_initialised)
+			memset(w->block->local_initialised + (size_t)(w->number * LANES + l) * w->block->local_bytes
+				+ locals[l], 0, to->local_bytes);
 		w->returns[g->depth][l] = g->pc;
 		w->depth[l]++;
 	}

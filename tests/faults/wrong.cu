@@ -184,14 +184,15 @@ KERNEL(shared_into_the_neighbour)
 }
 
 // RUN grid=1 block=64 n=64
-KERNEL(shared_into_the_other_neighbour)
+KERNEL(shared_into_the_next_variable)
 {
 	__shared__ float first[32], second[32];
-	if (T < 32)
+	if (T < 32) {
 		first[T] = 1;
+		second[T] = x[T];
+	}
 	__syncthreads();
-	if (T < 33)
-		second[T + n - 64] = x[T]; // BUG memcheck out_of_bounds
+	first[T & n / 2] = x[T]; // BUG memcheck out_of_bounds
 	__syncthreads();
 	y[T] = first[T % 32] + second[T % 32];
 }

@@ -52,7 +52,7 @@ open_file(const char *name)
 {
 	static struct buf texts[4];
 	static const char *const names[4] = { "warp", "number", "memory", "matrix" };
-	struct ptx_options options = { .checked = true, .budget = 400000000 };
+	struct ptx_options options = { .checked = true, .racecheck = true, .budget = 400000000 };
 	for (int k = 0; k < 4; k++)
 		if (!strcmp(names[k], name)) {
 			if (!texts[k].len)
