@@ -15,6 +15,8 @@ static struct cuda_function functions[] = {
 #include "cuda/runtime/functions.h"
 };
 
+enum { MAX_LINE = 95 };
+
 static int
 compare_names(const void *a, const void *b)
 {
@@ -34,6 +36,7 @@ static void
 write_names(struct buf *out, const struct cuda_function *f, size_t count, const char *in_solution, const char *reason)
 {
 	const char *before = "";
+	size_t line = out->len;
 
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(f[i].in_solution, in_solution) != 0 ||
@@ -43,7 +46,7 @@ write_names(struct buf *out, const struct cuda_function *f, size_t count, const 
 		if (!reason && f[i].reason)
 			buf_addf(out, "- %s: %s\n", f[i].name, f[i].reason);
 		else
-			buf_addf(out, "%s%s", before, f[i].name);
+			buf_addf(out, "%s%s", out->len - line > MAX_LINE ? (line = out->len, ",\n") : before, f[i].name);
 		before = ", ";
 	}
 }

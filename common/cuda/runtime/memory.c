@@ -100,7 +100,7 @@ runtime_describe(const void *pointer)
 	const struct range *r = i ? &ranges[i - 1] : NULL;
 
 	if (r && address - r->address < r->bytes + CUDA_GRANULE)
-		snprintf(words, sizeof words, "%.100s + %llu bytes", r->name ? r->name : "scratch",
+		snprintf(words, sizeof words, "%.100s + %llu bytes", r->name ? r->name : back_executes ? "an allocation" : "scratch",
 			(unsigned long long)(address - r->address));
 	else
 		snprintf(words, sizeof words, "no buffer");

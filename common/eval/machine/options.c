@@ -35,26 +35,34 @@ read_profile(struct gpu_profile *profile)
 	buf_release(&err);
 }
 
+static uint64_t
+number(const char *name)
+{
+	const char *text = getenv(name);
+	uint64_t value;
+
+	return text && num_u64(text, 0, UINT64_MAX, &value) == 0 ? value : 0;
+}
+
 const struct options *
 options(void)
 {
 	static struct options o;
 	static bool have;
-	const char *checks = getenv(MACHINE_CHECKS), *budget = getenv(MACHINE_BUDGET), *code = getenv(MACHINE_ERROR_EXIT);
-	int64_t status;
+	const char *checks = getenv(MACHINE_CHECKS);
 
 	if (have)
 		return &o;
 	have = true;
 	read_profile(&o.profile);
 	o.ptx.checked = checks && strchr(checks, 'i');
+	o.ptx.racecheck = checks && strchr(checks, 'r');
 	o.ptx.max_output = 8 << 20;	/* as the printf FIFO of a GPU by default */
-	if (budget && num_u64(budget, 1, UINT64_MAX, &o.ptx.budget) < 0)
-		o.ptx.budget = 0;
+	o.ptx.budget = number(MACHINE_BUDGET);
+	o.ptx.schedule = number(MACHINE_SCHEDULE);
 	o.trace = getenv(MACHINE_TRACE) != NULL;
 	o.quiet = getenv(MACHINE_QUIET) != NULL;
-	if (code && num_i64(code, 0, 255, &status) == 0)
-		o.error_exit = (int)status;
+	o.error_exit = (int)number(MACHINE_ERROR_EXIT);
 	return &o;
 }
 
