@@ -53,13 +53,52 @@ findings_at(const struct findings *f, size_t index)
 }
 
 /* The others keep their order. */
-void
-findings_remove(struct findings *f, size_t index)
+static void
+remove_at(struct findings *f, size_t index)
 {
-	if (index >= f->count)
-		return;
 	memmove(f->list + index, f->list + index + 1, (f->count - index - 1) * sizeof *f->list);
 	f->count--;
+}
+
+void
+findings_remove(struct findings *f, const char *message)
+{
+	for (size_t k = 0; k < f->count; k++)
+		if (f->list[k].message == message) {
+			remove_at(f, k);
+			return;
+		}
+}
+
+bool
+ptx_is_warning(const struct ptx_finding *f)
+{
+	return f->check == PTX_RACECHECK || f->kind == PTX_NEVER_WRITTEN;
+}
+
+size_t
+findings_errors(const struct findings *f)
+{
+	size_t errors = 0;
+	for (size_t k = 0; k < f->count; k++)
+		errors += !ptx_is_warning(&f->list[k]);
+	return errors;
+}
+
+/* False when the list is full, and the new one no better than those in it. */
+static bool
+make_room(struct findings *f, bool warning)
+{
+	size_t k = f->count;
+	if (f->count < f->max)
+		return true;
+	f->dropped++;
+	while (!warning && k-- > 0)
+		if (ptx_is_warning(&f->list[k])) {
+			remove_at(f, k);
+			return true;
+		}
+	return false;
 }
 
 uint64_t
@@ -212,7 +251,7 @@ write_message(struct findings *fs, const struct machine_core *core, const struct
 	buf_release(&m);
 }
 
-size_t
+const char *
 report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
 {
 	struct machine_core *core = w->core;
@@ -222,12 +261,10 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 	for (size_t k = 0; k < fs->count; k++)
 		if (fs->list[k].kind == place->kind && fs->list[k].ptx_line == line && !strcmp(fs->list[k].kernel, kernel->name)) {
 			fs->list[k].count++;
-			return SIZE_MAX;
+			return NULL;
 		}
-	if (fs->count == fs->max) {
-		fs->dropped++;
-		return SIZE_MAX;
-	}
+	if (!make_room(fs, place->check == PTX_RACECHECK))
+		return NULL;
 	struct ptx_finding *f = &fs->list[fs->count];
 	memset(f, 0, sizeof *f);
 	f->check = place->check;
@@ -252,17 +289,15 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 		buf_addf(&what, " (byte %lld of %s)", (long long)f->offset_bytes, f->buffer);
 	write_message(fs, core, i, f, &what);
 	buf_release(&what);
-	return fs->count++;
+	return fs->list[fs->count++].message;
 }
 
 void
 report_never_written(struct findings *fs, const struct buffer *b, uint64_t first_byte, uint32_t element_bytes,
 	const char *message)
 {
-	if (fs->count == fs->max) {
-		fs->dropped++;
+	if (!make_room(fs, true))
 		return;
-	}
 	fs->list[fs->count++] = (struct ptx_finding){ .check = PTX_INITCHECK, .kind = PTX_NEVER_WRITTEN, .kernel = "",
 		.space = PTX_SPACE_GLOBAL, .buffer = arena_strdup(&fs->arena, b->name), .offset_bytes = (int64_t)first_byte,
 		.address = b->address + first_byte, .size_bytes = element_bytes, .count = 1,

@@ -417,6 +417,12 @@ ptx_finding_count(const struct ptx_machine *m)
 	return findings_count(m->core.findings);
 }
 
+size_t
+ptx_error_count(const struct ptx_machine *m)
+{
+	return findings_errors(m->core.findings);
+}
+
 const struct ptx_finding *
 ptx_finding_at(const struct ptx_machine *m, size_t index)
 {

@@ -312,8 +312,8 @@ struct finding_place {
 	bool pair;			/* a race: the other side follows */
 	uint32_t other_place, other_who;	/* instruction; number of the warp in the grid * 32 + lane */
 };
-/* Adds a finding at instruction i, or counts it again. Its index; SIZE_MAX when it is not new. */
-size_t report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
+/* Adds a finding at instruction i, or counts it again. Its message, borrowed; NULL when it is not new. */
+const char *report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* Adds a finding without a place: elements of the buffer were never written, the first at first_byte. */
 void report_never_written(struct findings *findings, const struct buffer *b, uint64_t first_byte, uint32_t element_bytes,
@@ -323,7 +323,9 @@ void whole_warp(struct warp *w, const struct insn *i, uint32_t mask);
 struct findings *findings_new(size_t max);
 void findings_free(struct findings *findings);
 void findings_reset(struct findings *findings);
-void findings_remove(struct findings *findings, size_t index);
+/* message: of the finding, the very pointer. */
+void findings_remove(struct findings *findings, const char *message);
+size_t findings_errors(const struct findings *findings);
 size_t findings_count(const struct findings *findings);
 const struct ptx_finding *findings_at(const struct findings *findings, size_t index);
 uint64_t findings_dropped(const struct findings *findings);

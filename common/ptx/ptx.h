@@ -210,6 +210,10 @@ enum ptx_status ptx_launch(struct ptx_machine *machine, const struct ptx_launch 
 /* Findings so far, at most max_findings, one for each (kind, instruction); later ones only count.
  * Borrowed until the next launch or ptx_clear_findings. */
 size_t ptx_finding_count(const struct ptx_machine *machine);
+/* Those that are no warnings. Races are warnings, and so are elements that were never written: whether they did harm,
+ * the outputs tell. A full list gives the place of a warning to an error. */
+size_t ptx_error_count(const struct ptx_machine *machine);
+bool ptx_is_warning(const struct ptx_finding *finding);
 const struct ptx_finding *ptx_finding_at(const struct ptx_machine *machine, size_t index);
 /* How many were dropped because the list was full. */
 uint64_t ptx_findings_dropped(const struct ptx_machine *machine);

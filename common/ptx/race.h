@@ -59,7 +59,7 @@ struct race_block {
 /* A finding that goes away if the read turns out to be the first half of an atomic operation. */
 struct doubt {
 	uint32_t read_place;
-	size_t finding;
+	const char *finding;		/* its message */
 };
 enum { MAX_DOUBTS = 256 };
 

@@ -186,13 +186,13 @@ report_conflict(const struct request *q, uint32_t lane, uint64_t address, const 
 	const char *lacks = c->scope ? "an atomic access of block scope orders nothing between blocks"
 		: same_warp ? "nothing orders the lanes of a warp, such as __syncwarp()"
 		: same_block ? "no barrier is between" : "no fence and flag is between these blocks";
-	size_t index = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by another thread, and %s",
+	const char *finding = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by another thread, and %s",
 		ptx_space_name(q->space), mine[q->access], q->size, other, lacks);
 	bool plain_read = c->kind == PTX_READ_WRITE_RACE ? !(c->what & STRONG) : q->access == ACCESS_READ && !(q->what & STRONG);
 	bool atomic = c->kind == PTX_READ_WRITE_RACE ? q->access == ACCESS_ATOMIC : (c->what & ATOMIC) != 0;
-	if (index != SIZE_MAX && plain_read && atomic && q->race->n_doubts < MAX_DOUBTS)
+	if (finding && plain_read && atomic && q->race->n_doubts < MAX_DOUBTS)
 		q->race->doubt[q->race->n_doubts++] = (struct doubt){
-			q->access == ACCESS_READ ? q->i->place : c->what >> WHAT_BITS, index };
+			q->access == ACCESS_READ ? q->i->place : c->what >> WHAT_BITS, finding };
 }
 
 /* ---- one granule, exactly */
