@@ -12,6 +12,7 @@
 #include "cuda/build.h"
 #include "cuda/nvrtc.h"
 #include "cuda/record.h"
+#include "eval/bench.h"
 #include "eval/gpu.h"
 #include "eval/inputs.h"
 #include "eval/names.h"
@@ -23,7 +24,7 @@
 #include "sandbox/sandbox.h"
 #include "tensor/compare.h"
 
-enum { PRINTED_BYTES = 1024, TRIAL_VISIBLE = 0, TRIAL_FINAL = 1 };
+enum { PRINTED_BYTES = 1024, TRIAL_VISIBLE = 0, TRIAL_FINAL = 1, TRIAL_BETWEEN = 1000000 };
 
 struct eval_args eval_args = { .store = "out/store", .device = "cpu", .python = "/usr/bin/python3" };
 
@@ -418,13 +419,30 @@ set_cost(json_t *evaluation)
 		json_integer(rec_json_integer(c, "lane_instructions", 0) + COST_PER_SECTOR * sectors));
 }
 
+/* A check workload is run with other inputs in between: what a solution kept of them must not come back. */
+static int
+run_on_machine(struct eval *e, const struct question *q, const struct cuda_build *build,
+	const struct cuda_recording *recording, const struct tensor *inputs, struct run_result *run, struct buf *err)
+{
+	struct inputs_key key = { e->seed, q->trial + TRIAL_BETWEEN, q->source };
+	struct tensor others[TASK_MAX_TENSORS];
+	bool checked = q->workload->role == TASK_CHECK;
+
+	if (checked && inputs_make(q->task, q->workload, &key, others, err))
+		return -1;
+	int status = run_on_ptx(q->task, q->workload, build->folder, recording, inputs, checked ? others : NULL, run, err);
+	for (int i = 0; checked && i < q->task->inputs; i++)
+		tensor_release(&others[i]);
+	return status;
+}
+
 static int
 run_and_judge(struct eval *e, struct gpu_session *gpu, const struct question *q, const struct cuda_build *build,
 	const struct cuda_recording *recording, const struct tensor *inputs, json_t **evaluation, struct buf *err)
 {
 	struct run_result run;
 	int status = e->gpus ? gpu_run(gpu, q->task, q->workload, build->folder, recording, inputs, &run, err)
-		: run_on_ptx(q->task, q->workload, build->folder, recording, inputs, q->workload->role == TASK_CHECK, &run, err);
+		: run_on_machine(e, q, build, recording, inputs, &run, err);
 
 	if (status)
 		return -1;
@@ -503,6 +521,103 @@ build(struct session *s, struct buf *err)
 	return status;
 }
 
+/* ---- bench workloads, on a GPU */
+
+/* The task's first correct solution on this target: this one where there was none. 0, or -1 with a sentence. */
+static int
+first_correct(struct session *s, struct buf *source, struct buf *err)
+{
+	struct hash_id_state *state = hash_id_start();
+	char id[HASH_ID_HEX];
+
+	hash_id_text(state, s->task->id);
+	hash_id_text(state, s->eval->target);
+	hash_id_end(state, id);
+	if (store_put(s->eval->store, "baselines", id, s->source, strlen(s->source), err))
+		return -1;
+	return store_get(s->eval->store, "baselines", id, source, err) == 1 ? 0 : -1;
+}
+
+struct baseline {
+	char id[HASH_ID_HEX];
+	struct cuda_build build;
+	struct cuda_recording recording;
+};
+
+/* Builds and records another solution for the same call. 0, or -1: ours, as what was correct once still is. */
+static int
+prepare_baseline(const struct session *s, const char *source, const struct cuda_argument *arguments, int count,
+	struct baseline *b, struct buf *err)
+{
+	struct cuda_argument shape[CUDA_MAX_ARGUMENTS];
+	struct buf prelude = BUF_INIT;
+	int status = cuda_prelude(shape, task_arguments(s->task, NULL, shape), &prelude, err);
+
+	eval_solution_id(s->task->id, source, b->id);
+	if (status == 0)
+		status = cuda_build(source, strlen(source), buf_str(&prelude), s->eval->builds, NULL, &b->build, err);
+	buf_release(&prelude);
+	if (status == 0 && b->build.verdict != CUDA_OK)
+		status = buf_err(err, "the baseline %s no longer builds", b->id);
+	if (status == 0)
+		status = cuda_record(b->build.folder, arguments, count, NULL, NULL, &b->recording, err);
+	if (status == 0 && b->recording.verdict != CUDA_OK)
+		status = buf_err(err, "the baseline %s does not run on this workload: %s", b->id, buf_str(&b->recording.reason));
+	return status;
+}
+
+static int
+run_bench(struct session *s, const struct question *q, struct bench_request *request, json_t **evaluation, struct buf *err)
+{
+	struct run_result run;
+	json_t *timing;
+
+	if (bench_run(&s->gpu, request, &run, &timing, err))
+		return -1;
+	*evaluation = start_evaluation(q, run.status, buf_str(&run.reason));
+	json_object_set(*evaluation, "findings", run.findings);
+	if (run.printed.len) {
+		buf_elide(&run.printed, PRINTED_BYTES);
+		json_object_set_new(*evaluation, "printed", rec_json_text(run.printed.data, run.printed.len));
+	}
+	if (timing)
+		json_object_set_new(*evaluation, "timing", timing);
+	run_release(&run);
+	return 0;
+}
+
+static int
+evaluate_bench(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
+{
+	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
+	struct cuda_recording recording = CUDA_RECORDING_INIT;
+	struct baseline baseline = { "", CUDA_BUILD_INIT, CUDA_RECORDING_INIT };
+	struct bench_request request = { .task = q->task, .workload = q->workload, .key = { s->eval->seed, q->trial, q->source },
+		.solution_id = q->solution, .folder = s->build.folder, .recording = &recording, .store = s->eval->store };
+	struct buf source = BUF_INIT;
+	int count = task_arguments(q->task, q->workload, arguments);
+	int status = cuda_record(s->build.folder, arguments, count, NULL, NULL, &recording, err);
+
+	if (status == 0 && recording.verdict != CUDA_OK) {
+		*evaluation = start_evaluation(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));
+	} else if (status == 0) {
+		status = first_correct(s, &source, err);
+		if (status == 0 && strcmp(buf_str(&source), q->source)) {
+			status = prepare_baseline(s, buf_str(&source), arguments, count, &baseline, err);
+			request.baseline_id = baseline.id;
+			request.baseline_folder = baseline.build.folder;
+			request.baseline_recording = &baseline.recording;
+		}
+		if (status == 0)
+			status = run_bench(s, q, &request, evaluation, err);
+	}
+	cuda_recording_release(&recording);
+	cuda_recording_release(&baseline.recording);
+	cuda_build_release(&baseline.build);
+	buf_release(&source);
+	return status;
+}
+
 /* The compiler's first error as a finding, so that a repair can cite its line. */
 static json_t *
 compiler_finding(const char *log)
@@ -578,7 +693,8 @@ answer(struct session *s, const struct question *q, json_t **evaluation, struct 
 		*evaluation = build_failure(q, &s->build);
 	else if (!q->workload)
 		*evaluation = start_evaluation(q, "PASSED", NULL);
-	else if (evaluate_workload(s->eval, &s->gpu, q, &s->build, evaluation, err))
+	else if (q->workload->role == TASK_BENCH ? evaluate_bench(s, q, evaluation, err)
+			: evaluate_workload(s->eval, &s->gpu, q, &s->build, evaluation, err))
 		return -1;
 	/* A compiler or host code that met the wall clock may have met a slow machine. */
 	if (!strcmp(rec_json_string(*evaluation, "status", ""), "TIMEOUT") && !json_object_get(*evaluation, "counters"))
@@ -591,11 +707,9 @@ answer(struct session *s, const struct question *q, json_t **evaluation, struct 
 }
 
 static bool
-selected(const struct task_workload *w, enum eval_select select, bool profile)
+selected(const struct task_workload *w, enum eval_select select, enum task_role role)
 {
-	if (profile)
-		return w->role == TASK_PROFILE;
-	return w->role == TASK_CHECK && (select == EVAL_ALL || !w->held_out);
+	return w->role == role && (role != TASK_CHECK || select == EVAL_ALL || !w->held_out);
 }
 
 /* 1 go on, 0 stop, -1 ours. */
@@ -620,6 +734,10 @@ add_answer(struct session *s, const struct task_workload *w, uint64_t trial, jso
 		summary->decisive = evaluation;
 		summary->cost = rec_json_number(evaluation, "cost", NAN);
 	}
+	if (w && w->role == TASK_BENCH) {
+		summary->decisive = evaluation;
+		summary->cost = bench_cost(json_object_get(evaluation, "timing"));
+	}
 	return 1;
 }
 
@@ -636,9 +754,9 @@ eval_solution(struct eval *e, const struct task *t, const char *source, enum eva
 	int go = add_answer(&s, NULL, 0, list, summary, err);
 	if (go == 1)
 		json_array_clear(list);
-	for (int profile = 0; profile < 2; profile++)
+	for (int role = TASK_CHECK; role <= (e->gpus ? TASK_BENCH : TASK_PROFILE); role++)
 		for (int i = 0; i < t->workloads && go == 1; i++)
-			if (selected(&t->workload[i], select, profile))
+			if (selected(&t->workload[i], select, (enum task_role)role))
 				go = add_answer(&s, &t->workload[i], trial, list, summary, err);
 	gpu_session_close(&s.gpu);
 	if (s.built)

@@ -31,6 +31,7 @@ struct worker {
 	struct ptx_counters total;
 	enum ptx_status status;
 	struct buf reason;
+	struct buf inputs, others;	/* bytes of all input tensors; others: for a call in between */
 };
 
 static struct buf
@@ -130,28 +131,38 @@ place_symbols(struct worker *w)
 }
 
 static void
-place_buffers(struct worker *w, const char *folder)
+fill_inputs(const struct worker *w, const struct buf *inputs)
 {
-	struct buf inputs = read_input(folder, "inputs.bin", MAX_INPUT_BYTES), err = BUF_INIT;
 	size_t at = 0;
+
+	for (uint32_t i = 0; i < w->buffers; i++) {
+		const struct plan_buffer *b = &w->buffer[i];
+
+		if (b->output)
+			continue;
+		if (b->bytes > inputs->len - at)
+			die(EX_DATAERR, "the inputs are too short");
+		if (b->bytes)
+			memcpy((void *)b->address, inputs->data + at, b->bytes);
+		at += b->bytes;
+	}
+}
+
+static void
+place_buffers(struct worker *w)
+{
+	struct buf err = BUF_INIT;
 
 	for (uint32_t i = 0; i < w->buffers; i++) {
 		struct plan_buffer *b = &w->buffer[i];
 		void *memory = map_pages(b->address, b->bytes);
 
-		if (b->output) {
+		if (b->output)
 			memset(memory, w->poison[i], b->bytes);
-		} else {
-			if (b->bytes > inputs.len - at)
-				die(EX_DATAERR, "inputs.bin is too short");
-			if (b->bytes)
-				memcpy(memory, inputs.data + at, b->bytes);
-			at += b->bytes;
-		}
 		check(ptx_map(w->machine, b->name, b->address, b->bytes, b->output ? PTX_READ_WRITE : PTX_READ,
 			!b->output, &err), &err);
 	}
-	buf_release(&inputs);
+	fill_inputs(w, &w->inputs);
 }
 
 static void
@@ -366,7 +377,7 @@ run_plan(struct worker *w)
 	}
 }
 
-/* ---- the second call */
+/* ---- later calls */
 
 /* Puts what lies in the outputs aside, or back. */
 static void
@@ -411,32 +422,110 @@ frees_all(const struct plan *plan)
 	return taken == freed;
 }
 
-/* Variables of the module keep what the first call left there, as they do on a GPU: a second call that gives
- * something else computes from that. What it counts is not reported. */
-static void
-repeat_call(struct worker *w)
+static bool
+is_variable(const struct worker *w, uint32_t symbol)
 {
-	struct buf first = BUF_INIT, second = BUF_INIT;
+	const struct ptx_symbol *found = ptx_symbol_find(w->module, w->plan->symbol[symbol].name);
+
+	return found && found->space == PTX_SPACE_GLOBAL;
+}
+
+/* Appends the bytes of all variables that kernels can write. */
+static void
+copy_variables(const struct worker *w, struct buf *out)
+{
+	for (uint32_t i = 0; i < w->plan->symbols; i++)
+		if (is_variable(w, i))
+			buf_add(out, (const void *)w->plan->symbol[i].address, w->plan->symbol[i].bytes);
+}
+
+/* Puts variables where a thousand more calls would have them, if each adds what the last one added. Whoever only uses
+ * them within a call writes before he reads. False: the last call changed none. */
+static bool
+extrapolate_variables(const struct worker *w, const struct buf *before)
+{
+	bool changed = false;
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < w->plan->symbols; i++) {
+		const struct ptxinfo_symbol *symbol = &w->plan->symbol[i];
+
+		if (!is_variable(w, i))
+			continue;
+		for (uint64_t offset = 0; offset + 4 <= symbol->bytes; offset += 4) {
+			uint32_t was, is;
+
+			memcpy(&was, before->data + at + offset, 4);
+			memcpy(&is, (const char *)symbol->address + offset, 4);
+			changed = changed || was != is;
+			is += 1000 * (is - was);
+			memcpy((char *)symbol->address + offset, &is, 4);
+		}
+		at += symbol->bytes;
+	}
+	return changed;
+}
+
+/* One more call, uncounted. False when it failed, with the reason. */
+static bool
+call_again(struct worker *w, const struct buf *inputs)
+{
 	struct ptx_counters total = w->total;
 
-	copy_outputs(w, &first, false);
+	fill_inputs(w, inputs);
 	poison_outputs(w);
 	w->total = (struct ptx_counters){ 0 };
 	w->charged = 0;
 	w->repeating = true;
 	run_plan(w);
-	copy_outputs(w, &second, false);
-	if (w->status != PTX_OK || ptx_finding_count(w->machine)) {
-		buf_adds(&w->reason, w->reason.len ? " This is in a second call of solve()." : "");
-	} else if (first.len && memcmp(first.data, second.data, first.len) != 0) {
-		w->keeps_state = true;
-		buf_adds(&w->reason, "a second call of solve() with the same arguments gives other outputs: it depends on what "
-			"the first one left in device memory");
-	}
-	copy_outputs(w, &first, true);
 	w->total = total;
+	if (w->status == PTX_OK && ptx_finding_count(w->machine) == 0)
+		return true;
+	buf_adds(&w->reason, w->reason.len ? " This is in a later call of solve()." : "");
+	return false;
+}
+
+static bool
+same_outputs(struct worker *w, const struct buf *first, const char *what)
+{
+	struct buf now = BUF_INIT;
+
+	copy_outputs(w, &now, false);
+	w->keeps_state = first->len && memcmp(first->data, now.data, first->len) != 0;
+	if (w->keeps_state)
+		buf_adds(&w->reason, what);
+	buf_release(&now);
+	return !w->keeps_state;
+}
+
+/* Variables of the module keep what a call left there, as they do on a GPU. So: the same call again; then from the
+ * start a call with other inputs, and the first one after it, which meets what was kept of the others; then the first
+ * one when a thousand calls have gone by. A call that gives something else computes from what it found. */
+static void
+repeat_call(struct worker *w)
+{
+	struct buf first = BUF_INIT, variables = BUF_INIT, err = BUF_INIT;
+	bool has_variables = false;
+
+	copy_outputs(w, &first, false);
+	for (uint32_t i = 0; i < w->plan->symbols; i++)
+		has_variables = has_variables || is_variable(w, i);
+	if (!call_again(w, &w->inputs) || !same_outputs(w, &first, "a second call of solve() with the same arguments gives "
+			"other outputs: it depends on what the first one left in device memory") || !has_variables)
+		goto out;
+	check(ptx_write_symbols(w->machine, &err), &err);
+	if (!call_again(w, &w->others))
+		goto out;
+	copy_variables(w, &variables);
+	if (call_again(w, &w->inputs) && same_outputs(w, &first, "a call of solve() gives other outputs when one with other "
+			"inputs came before it: it depends on what that one left in device memory")
+			&& extrapolate_variables(w, &variables) && call_again(w, &w->inputs))
+		same_outputs(w, &first, "a call of solve() gives other outputs after many calls: it depends on what they "
+			"counted in device memory");
+out:
+	copy_outputs(w, &first, true);
 	buf_release(&first);
-	buf_release(&second);
+	buf_release(&variables);
 }
 
 /* ---- the report */
@@ -565,7 +654,9 @@ main(int argc, char **argv)
 	if (!w.machine)
 		die(EX_UNAVAILABLE, "%s", buf_str(&err));
 	place_symbols(&w);
-	place_buffers(&w, argv[1]);
+	w.inputs = read_input(argv[1], "inputs.bin", MAX_INPUT_BYTES);
+	w.others = read_input(argv[1], "others.bin", MAX_INPUT_BYTES);
+	place_buffers(&w);
 	run_plan(&w);
 	if (w.checked && w.status == PTX_OK && !ptx_finding_count(w.machine) && frees_all(w.plan))
 		repeat_call(&w);

@@ -90,24 +90,28 @@ add_tensors(const struct tensor *tensors, int count, struct buf *out)
 
 int
 run_on_ptx(const struct task *t, const struct task_workload *w, const char *build_folder,
-	const struct cuda_recording *recording, const struct tensor *inputs, bool checked, struct run_result *result,
-	struct buf *err)
+	const struct cuda_recording *recording, const struct tensor *inputs, const struct tensor *others,
+	struct run_result *result, struct buf *err)
 {
 	static const char *const argv[] = { "/kernelmosaic/km-ptx", "/in", "/out", NULL };
-	struct buf job_text = BUF_INIT, plan = BUF_INIT, packed = BUF_INIT, unpacked = BUF_INIT, report = BUF_INIT;
+	struct buf job_text = BUF_INIT, plan = BUF_INIT, packed = BUF_INIT, packed_others = BUF_INIT, unpacked = BUF_INIT,
+		report = BUF_INIT;
 	struct buf ptx_path = BUF_INIT, fatbin_path = BUF_INIT, said = BUF_INIT;
 	int status = -1;
 
 	*result = (struct run_result){ .status = NULL };
-	describe_job(recording, t, checked, &job_text);
+	describe_job(recording, t, others != NULL, &job_text);
 	plan_write(recording->plan, &plan);
 	add_tensors(inputs, t->inputs, &packed);
+	if (others)
+		add_tensors(others, t->inputs, &packed_others);
 	buf_addf(&ptx_path, "%s/device.ptx", build_folder);
 	buf_addf(&fatbin_path, "%s/device.fatbin", build_folder);
 	struct sandbox_input files[] = {
 		{ .name = "job.json", .bytes = buf_str(&job_text), .count = job_text.len },
 		{ .name = "plan", .bytes = buf_str(&plan), .count = plan.len },
 		{ .name = "inputs.bin", .bytes = buf_str(&packed), .count = packed.len },
+		{ .name = "others.bin", .bytes = buf_str(&packed_others), .count = packed_others.len },
 		{ .name = "device.ptx", .path = buf_str(&ptx_path) },
 		{ .name = "device.fatbin", .path = buf_str(&fatbin_path) },
 	};
@@ -115,10 +119,10 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 		{ .name = "outputs.bin", .max_bytes = w->tensor_bytes + 1, .content = &unpacked },
 		{ .name = "report.json", .max_bytes = REPORT_MAX_BYTES, .content = &report },
 	};
-	struct sandbox_job job = { .argv = argv, .inputs = files, .input_count = 5, .outputs = outputs, .output_count = 2,
+	struct sandbox_job job = { .argv = argv, .inputs = files, .input_count = 6, .outputs = outputs, .output_count = 2,
 		.output = &said, .errors = &said, .limits = { .wall_ms = WALL_MS, .cpu_s = WALL_MS / 1000,
 			.address_space_bytes = SANDBOX_UNLIMITED,
-			.data_bytes = 4 * (w->tensor_bytes + recording->plan->scratch_bytes) + ((uint64_t)3 << 30),
+			.data_bytes = 6 * (w->tensor_bytes + recording->plan->scratch_bytes) + ((uint64_t)3 << 30),
 			.out_bytes = w->tensor_bytes + REPORT_MAX_BYTES + (1 << 20), .output_max_bytes = 4096 } };
 	struct sandbox_result ended;
 	if (sandbox_run(&job, &ended, err))
@@ -140,6 +144,7 @@ out:
 	buf_release(&job_text);
 	buf_release(&plan);
 	buf_release(&packed);
+	buf_release(&packed_others);
 	buf_release(&unpacked);
 	buf_release(&report);
 	buf_release(&ptx_path);

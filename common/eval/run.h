@@ -27,11 +27,12 @@ struct run_result {
 	int others, other_count[RUN_MAX_OTHERS];
 };
 
-/* Runs the one call of `recording` on these inputs. checked: initcheck as well. 0 with result filled
- * (release it), or -1 with a sentence: infrastructure. */
+/* Runs the one call of `recording` on these inputs. others: inputs of the same task for a call in between, which makes
+ * it a checked run: initcheck as well, and the call is repeated to see whether it keeps anything; NULL: a plain run.
+ * 0 with result filled (release it), or -1 with a sentence: infrastructure. */
 int run_on_ptx(const struct task *t, const struct task_workload *w, const char *build_folder,
-	const struct cuda_recording *recording, const struct tensor *inputs, bool checked, struct run_result *result,
-	struct buf *err);
+	const struct cuda_recording *recording, const struct tensor *inputs, const struct tensor *others,
+	struct run_result *result, struct buf *err);
 void run_release(struct run_result *result);
 
 #endif

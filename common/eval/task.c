@@ -395,6 +395,22 @@ task_shape(const struct task *t, const struct task_tensor *tensor, const struct 
 	return elements;
 }
 
+int64_t
+task_reduction(const struct task *t, const struct task_workload *w)
+{
+	const char *names[TASK_MAX_AXES];
+	struct buf err = BUF_INIT;
+	int64_t terms = 1;
+
+	for (int i = 0; i < t->axes; i++)
+		names[i] = t->axis[i].name;
+	/* An expression that fails was refused by task_load. */
+	if (!t->reduction || math_axis_expression(t->reduction, names, w->axes, (size_t)t->axes, &terms, &err))
+		terms = 1;
+	buf_release(&err);
+	return terms < 1 ? 1 : terms;
+}
+
 const struct task_workload *
 task_workload(const struct task *t, const char *name)
 {

@@ -72,6 +72,8 @@ void task_free(struct task *t);
 /* Sizes of one tensor under a workload; returns the element count. */
 int64_t task_shape(const struct task *t, const struct task_tensor *tensor, const struct task_workload *w,
 	int64_t shape[TASK_MAX_RANK]);
+/* Terms of the task's longest sum under a workload; 1 where it states none. */
+int64_t task_reduction(const struct task *t, const struct task_workload *w);
 const struct task_workload *task_workload(const struct task *t, const char *name);
 
 /* Every axis from the variable ones given as {"N": 7, ...}. 0, or -1 with a sentence. */

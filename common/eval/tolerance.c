@@ -114,35 +114,19 @@ out:
 	return status;
 }
 
-static int64_t
-reduction(const struct task *t, const struct task_workload *w)
-{
-	const char *names[TASK_MAX_AXES];
-	struct buf err = BUF_INIT;
-	int64_t terms = 1;
-
-	for (int i = 0; i < t->axes; i++)
-		names[i] = t->axis[i].name;
-	/* An expression that fails was refused by task_load. */
-	if (!t->reduction || math_axis_expression(t->reduction, names, w->axes, (size_t)t->axes, &terms, &err))
-		terms = 1;
-	buf_release(&err);
-	return terms < 1 ? 1 : terms;
-}
-
 struct tolerance
 tolerance_of(const struct task *t, const struct task_workload *w, enum dtype dtype)
 {
 	struct tolerance tolerance = { t->rtol, t->atol };
 
-	return t->reduction ? compare_widen(tolerance, dtype, reduction(t, w)) : tolerance;
+	return t->reduction ? compare_widen(tolerance, dtype, task_reduction(t, w)) : tolerance;
 }
 
 int
 tolerance_slack(struct oracle *oracle, const struct task *t, const struct task_workload *w,
 	const struct tensor *inputs, const struct tensor *expected, struct tensor *slack, struct buf *err)
 {
-	double grant = OPERATIONS + sqrt((double)reduction(t, w));
+	double grant = OPERATIONS + sqrt((double)task_reduction(t, w));
 
 	for (int i = 0; i < t->outputs; i++)
 		slack[i] = (struct tensor)TENSOR_INIT;
