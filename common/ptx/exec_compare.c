@@ -140,14 +140,19 @@ static const struct comparison comparisons[T_N][CMP_N] = {
 
 /* ---- halves are compared as floats; insn.compare is the fp32 comparison */
 
+/* insn.mode of a comparison of halves */
+enum { HALF_BF16 = 1, HALF_FLUSH = 2 };
+
 static void
-widen(f32 *to, const struct warp *w, uint32_t offset, int n, bool bf16)
+widen(f32 *to, const struct warp *w, uint32_t offset, int n, unsigned mode)
 {
 	const u16 *from = (const u16 *)(w->frame + offset);
-	if (bf16)
+	if (mode & HALF_BF16)
 		bf16_to_floats(to, from, n);
 	else
 		f16_to_floats(to, from, n);
+	for (int k = 0; mode & HALF_FLUSH && k < n; k++)
+		to[k] = __builtin_fabsf(to[k]) < 0x1p-14f ? __builtin_copysignf(0, to[k]) : to[k];
 }
 
 HANDLER(setp_half)
@@ -216,7 +221,7 @@ choose_comparison(struct decoder *d, const struct mods *mods, enum type type)
 {
 	struct insn *i = decode_insn(d);
 	const struct comparison *c = &comparisons[is_half(type) ? T_F32 : type][comparison_of(mods)];
-	i->mode = type == T_BF16 || type == T_BF16X2;
+	i->mode = type == T_BF16 || type == T_BF16X2 ? HALF_BF16 : is_half(type) && mods->field[M_FTZ] ? HALF_FLUSH : 0;
 	i->compare = c->bits;
 	return c;
 }
@@ -366,7 +371,7 @@ decode_slct(struct decoder *d, const struct row *row, const struct mods *mods, c
 	struct insn *i = decode_insn(d);
 	if (mods->types[1] == T_F32)
 		i->run = i->run == slct_16_s32 ? slct_16_f32 : i->run == slct_32_s32 ? slct_32_f32 : slct_64_f32;
-	return true;
+	return mods->field[M_FTZ] && mods->types[1] == T_F32 ? decode_flush(d) : true;
 }
 
 #define COMPARE_WORDS ".eq|.ne|.lt|.le|.gt|.ge|.lo|.ls|.hi|.hs|.equ|.neu|.ltu|.leu|.gtu|.geu|.num|.nan"

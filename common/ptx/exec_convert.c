@@ -6,6 +6,7 @@
 
 #include "ptx/decode.h"
 #include "ptx/lanes.h"
+#include "ptx/tensor_core.h"
 
 /* ---- mov */
 
@@ -449,9 +450,11 @@ static uint16_t
 narrow_bf16(double v, unsigned rounding)
 {
 	float f = float_odd(v);
-	uint32_t bits = bits_of_float(f);
+	uint32_t bits = bits_of_float(f), rest = bits & 0xffff;
 	if (f != f)
 		return 0x7fff;
+	if (rounding == ROUND_RM || rounding == ROUND_RP)	/* away from zero on one side of it */
+		return (uint16_t)((bits >> 16) + (rest && (rounding == ROUND_RM) == bits >> 31));
 	if (rounding == ROUND_RZ)		/* the odd float is cut; infinity stays */
 		return (uint16_t)(bits >> 16);
 	return bf16_round(f);
@@ -462,20 +465,20 @@ static void
 to_floats(const struct insn *i, struct warp *w, const double *f, const uint64_t *n, uint32_t mask)
 {
 	enum type to = (enum type)i->size, from = (enum type)i->sub;
-	bool integer = !is_float_type(from), is_signed = type_is_signed(from);
+	bool integer = !is_float_type(from), is_signed = type_is_signed(from), saturate = i->space & CVT_SAT;
 	EACH_IN(mask, l) {
 		double v = integer ? integer_odd(n[l], is_signed) : round_integer(f[l], i->n);
 		float direct;
 		v = finish_float(v, i->space);
 		switch (to) {
 		case T_F64:
-			if (integer)
+			if (integer && !saturate)
 				v = is_signed ? (double)(int64_t)n[l] : (double)n[l];
 			REG(f64, i->d)[l] = v;
 			break;
 		case T_F32:
 			direct = (float)v;
-			if (integer)
+			if (integer && !saturate)
 				direct = is_signed ? (float)(int64_t)n[l] : (float)n[l];
 			/* NaN keeps its payload when it comes from fp64 */
 			REG(f32, i->d)[l] = direct != direct && from != T_F64 ? float_of_bits(0x7fffffff) : direct;
@@ -595,17 +598,17 @@ decode_pair(struct decoder *d, const struct row *row, const struct mods *mods, c
 	return true;
 }
 
-/* tf32 has 10 bits of fraction in an fp32 register; .rna rounds ties away from zero */
+/* tf32 has 10 bits of fraction in an fp32 register; .rna rounds ties away from zero, and cuts NaN as it is */
 static inline u32
 round_tf32(u32 x, bool even)
 {
 	if ((x & 0x7f800000) == 0x7f800000)
-		return x & 0x7fffff ? 0x7fffffff : x;
+		return x & 0x7fffff && even ? 0x7fffe000 : x & 0xffffe000;
 	return (x + (even ? 0xfff + (x >> 13 & 1) : 0x1000)) & 0xffffe000;
 }
 UNARY(cvt_tf32_rna, u32, u32, round_tf32(x, false))
 UNARY(cvt_tf32_rn, u32, u32, round_tf32(x, true))
-UNARY(cvt_tf32_rz, u32, u32, (x & 0x7f800000) == 0x7f800000 && x & 0x7fffff ? 0x7fffffff : x & 0xffffe000)
+UNARY(cvt_tf32_rz, u32, u32, (x & 0x7f800000) == 0x7f800000 && x & 0x7fffff ? 0x7fffe000 : x & 0xffffe000)
 
 /* ---- fp8: two values of 8 bits in 16; a is the upper one. e4m3 has no infinity, e5m2 is the top of fp16. */
 
@@ -632,21 +635,6 @@ to_fp8(float v, int exponent_bits, bool relu)
 	return (uint8_t)(sign | code);
 }
 
-static float
-from_fp8(uint8_t v, int exponent_bits)
-{
-	int fraction = 7 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-	int e = v >> fraction & ((1 << exponent_bits) - 1), m = v & ((1 << fraction) - 1);
-	float magnitude;
-	if (exponent_bits == 4 ? (v & 0x7f) == 0x7f : (v & 0x7f) > 0x7c)
-		return NAN;
-	if (exponent_bits == 5 && (v & 0x7f) == 0x7c)
-		magnitude = INFINITY;
-	else
-		magnitude = e ? ldexpf((float)(m + (1 << fraction)), e - bias - fraction) : ldexpf((float)m, 1 - bias - fraction);
-	return v & 128 ? -magnitude : magnitude;
-}
-
 HANDLER(cvt_fp8x2_f32)
 {
 	UNUSED(wide);
@@ -669,9 +657,9 @@ HANDLER(cvt_f16x2_fp8x2)
 	UNUSED(wide);
 	EACH_IN(mask, l) {
 		u16 a = REG(u16, i->a)[l];
-		float low = from_fp8((uint8_t)a, i->mode), high = from_fp8((uint8_t)(a >> 8), i->mode);
-		low = i->n && low < 0 ? 0 : low;
-		high = i->n && high < 0 ? 0 : high;
+		float low = fp8_widen((uint8_t)a, i->mode), high = fp8_widen((uint8_t)(a >> 8), i->mode);
+		low = i->n && low <= 0 ? 0 : low;
+		high = i->n && high <= 0 ? 0 : high;
 		REG(u32, i->d)[l] = f16_round(low) | (u32)f16_round(high) << 16;
 	}
 }

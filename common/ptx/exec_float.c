@@ -16,6 +16,9 @@ BINARY_ONE(add_f32, f32, f32, f32, canonical(x + y))
 BINARY_ONE(sub_f32, f32, f32, f32, canonical(x - y))
 BINARY_ONE(mul_f32, f32, f32, f32, canonical(x * y))
 BINARY_ONE(div_f32, f32, f32, f32, canonical(x / y))
+/* div.approx multiplies by a reciprocal, which is 0 for divisors beyond 2^126 */
+#define LARGE_DIVISOR(y) (__builtin_fabsf(y) > 0x1p126f && __builtin_fabsf(y) < __builtin_inff())
+BINARY_ONE(div_approx_f32, f32, f32, f32, canonical(LARGE_DIVISOR(y) ? x * __builtin_copysignf(0, y) : x / y))
 BINARY_IMM(add_f32, f32, f32, f32, canonical(x + y))
 BINARY_IMM(mul_f32, f32, f32, f32, canonical(x * y))
 TERNARY(fma_f32, f32, f32, f32, f32, canonical(__builtin_fmaf(x, y, z)))
@@ -41,17 +44,23 @@ max_f32(f32 x, f32 y)
 }
 
 static inline f64
+quiet(f64 r)
+{
+	return r != r ? double_of_bits(bits_of_double(r) | 1ull << 51) : r;
+}
+
+static inline f64
 min_f64(f64 x, f64 y)
 {
 	f64 equal = double_of_bits(bits_of_double(x) | bits_of_double(y));
-	return x < y ? x : x > y ? y : x == y ? equal : x != x ? y : x;
+	return x < y ? x : x > y ? y : x == y ? equal : quiet(x != x ? y : x);
 }
 
 static inline f64
 max_f64(f64 x, f64 y)
 {
 	f64 equal = double_of_bits(bits_of_double(x) & bits_of_double(y));
-	return x > y ? x : x < y ? y : x == y ? equal : x != x ? y : x;
+	return x > y ? x : x < y ? y : x == y ? equal : quiet(x != x ? y : x);
 }
 
 #define ABS32(v) float_of_bits(bits_of_float(v) & 0x7fffffff)
@@ -61,8 +70,8 @@ BINARY_ONE(minimum_f32, f32, f32, f32, min_f32(x, y))
 BINARY_ONE(maximum_f32, f32, f32, f32, max_f32(x, y))
 BINARY_ONE(minimum_nan_f32, f32, f32, f32, NAN_OR(min_f32(x, y), x, y))
 BINARY_ONE(maximum_nan_f32, f32, f32, f32, NAN_OR(max_f32(x, y), x, y))
-BINARY_ONE(minimum_xor_f32, f32, f32, f32, XORSIGN(min_f32(ABS32(x), ABS32(y)), x, y))
-BINARY_ONE(maximum_xor_f32, f32, f32, f32, XORSIGN(max_f32(ABS32(x), ABS32(y)), x, y))
+BINARY_ONE(minimum_xor_f32, f32, f32, f32, canonical(XORSIGN(min_f32(ABS32(x), ABS32(y)), x, y)))
+BINARY_ONE(maximum_xor_f32, f32, f32, f32, canonical(XORSIGN(max_f32(ABS32(x), ABS32(y)), x, y)))
 BINARY_ONE(minimum_nan_xor_f32, f32, f32, f32, NAN_OR(XORSIGN(min_f32(ABS32(x), ABS32(y)), x, y), x, y))
 BINARY_ONE(maximum_nan_xor_f32, f32, f32, f32, NAN_OR(XORSIGN(max_f32(ABS32(x), ABS32(y)), x, y), x, y))
 BINARY_ONE(minimum_f64, f64, f64, f64, min_f64(x, y))
@@ -71,8 +80,9 @@ BINARY_ONE(maximum_f64, f64, f64, f64, max_f64(x, y))
 #define NAN_BITS32(v) (((v) & 0x7fffffff) > 0x7f800000)
 UNARY(neg_f32, u32, u32, NAN_BITS32(x) ? 0x7fffffff : x ^ 0x80000000u)
 UNARY(abs_f32, u32, u32, NAN_BITS32(x) ? 0x7fffffff : x & 0x7fffffff)
-UNARY(neg_f64, u64, u64, (x & ~(1ull << 63)) > 0x7ffull << 52 ? x : x ^ 1ull << 63)
-UNARY(abs_f64, u64, u64, x & ~(1ull << 63))
+#define NAN_BITS64(v) (((v) & ~(1ull << 63)) > 0x7ffull << 52)
+UNARY(neg_f64, u64, u64, NAN_BITS64(x) ? x | 1ull << 51 : x ^ 1ull << 63)
+UNARY(abs_f64, u64, u64, NAN_BITS64(x) ? x | 1ull << 51 : x & ~(1ull << 63))
 BINARY_ONE(copysign_f32, u32, u32, u32, (x & 0x80000000u) | (y & 0x7fffffff))
 BINARY_ONE(copysign_f64, u64, u64, u64, (x & 1ull << 63) | (y & ~(1ull << 63)))
 
@@ -82,9 +92,11 @@ UNARY(rcp_f32, f32, f32, canonical(1.0f / x))
 UNARY(rcp_f64, f64, f64, 1.0 / x)
 UNARY(rsqrt_f32, f32, f32, canonical((f32)(1.0 / __builtin_sqrt((f64)x))))
 UNARY(rsqrt_f64, f64, f64, 1.0 / __builtin_sqrt(x))
-/* the fp64 forms give the upper half of the result alone */
-UNARY(rcp_approx_f64, f64, f64, double_of_bits(bits_of_double(1.0 / x) & ~0xffffffffull))
-UNARY(rsqrt_approx_f64, f64, f64, double_of_bits(bits_of_double(1.0 / __builtin_sqrt(x)) & ~0xffffffffull))
+/* the fp64 forms give the upper half of the result alone, and flush denormals */
+#define FLUSH64(v) double_of_bits(bits_of_double(v) & (bits_of_double(v) & 0x7ffull << 52 ? ~0ull : 1ull << 63))
+#define UPPER64(v) double_of_bits(bits_of_double(v) & ~0xffffffffull)
+UNARY(rcp_approx_f64, f64, f64, FLUSH64(UPPER64(1.0 / FLUSH64(x))))
+UNARY(rsqrt_approx_f64, f64, f64, UPPER64(1.0 / __builtin_sqrt(FLUSH64(x))))
 UNARY(ex2_f32, f32, f32, exp2_approx(x))
 UNARY(lg2_f32, f32, f32, log2_approx(x))
 UNARY(sin_f32, f32, f32, sine_approx(x, 0))
@@ -196,7 +208,8 @@ static const struct row rows[] = {
 	F32_ROW("fma", ROUNDINGS " .ftz? .sat?", D_A_B_C, fma_f32),
 	F32_ROW("mad", ROUNDINGS " .ftz? .sat?", D_A_B_C, fma_f32),
 	F32_ROW("div", ROUNDINGS " .ftz?", D_A_B, div_f32),
-	F32_ROW("div", ".approx|.full .ftz?", D_A_B, div_f32),
+	F32_ROW("div", ".approx .ftz?", D_A_B, div_approx_f32),
+	F32_ROW("div", ".full .ftz?", D_A_B, div_f32),
 	F32_ROW("rcp", ROUNDINGS " .ftz?", D_A, rcp_f32),
 	F32_ROW("rcp", ".approx .ftz?", D_A, rcp_f32),
 	F32_ROW("sqrt", ROUNDINGS " .ftz?", D_A, sqrt_f32),

@@ -344,6 +344,8 @@ static const struct row rows[] = {
 	DECODED("shfl", ".sync .up|.down|.bfly|.idx .b32", decode_shfl),
 	DECODED("vote", ".sync .any|.all|.uni .pred", decode_vote),
 	DECODED("vote", ".sync .ballot .b32", decode_vote),
+	DECODED("vote", ".any|.all|.uni .sync .pred", decode_vote),
+	DECODED("vote", ".ballot .sync .b32", decode_vote),
 	DECODED("match", ".any .sync .b32|.b64", decode_match),
 	DECODED("match", ".all .sync .b32|.b64", decode_match),
 	DECODED("redux", ".sync .add|.min|.max .u32|.s32", decode_redux),
