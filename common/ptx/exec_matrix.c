@@ -1,12 +1,11 @@
-/* Matrix instructions of a whole warp: fragments are gathered into plain matrices, multiplied in double and
- * rounded once (integers: exactly), and scattered back. Which element a register of a lane holds follows the
- * fragment layouts of the PTX manual, which are one formula for all of mma.m16n8: with e elements in a register,
- * register q of A holds row g + 8 * (q odd), columns t * e + 4 * e * (q / 2), where g = lane / 4, t = lane % 4. */
+/* Matrix instructions of a whole warp: fragments are gathered into matrices, multiplied as tensor_core.h says, and
+ * scattered back. Which element a register of a lane holds follows the fragment layouts of the PTX manual. */
 #include <string.h>
 
 #include "ptx/access.h"
 #include "ptx/half.h"
 #include "ptx/table.h"
+#include "ptx/tensor_core.h"
 
 /* ---- ldmatrix, stmatrix: 8x8 matrices of 16-bit elements, the rows of matrix k at the addresses of lanes 8k.. */
 
@@ -90,123 +89,148 @@ decode_matrix_access(struct decoder *d, const struct row *row, const struct mods
 	return true;
 }
 
-/* ---- mma.sync */
+/* ---- mma.sync: fragments to matrices by rows, and back. Lane l holds row l / 4 and, in element e of a register of E
+ * elements, column l % 4 * E + e; further registers of A are 8 rows below and then 4 * E columns on. */
 
-enum { D_REGS = 0, A_REGS = 8, B_REGS = 12, C_REGS = 16, MMA_REGS = 24 };
+enum { D_REGS = 0, A_REGS = 8, B_REGS = 16, C_REGS = 24, MMA_REGS = 32 };
 
-/* insn.size: type of A, sub: type of B, mode: type of C, buffer_hint: type of D; n: columns of A (k); imm: satfinite */
-static double
-element(uint32_t bits, enum type type, int k)
-{
-	switch (type) {
-	case T_F16: return f16_widen((uint16_t)(bits >> 16 * k));
-	case T_BF16: return bf16_widen((uint16_t)(bits >> 16 * k));
-	case T_TF32: return float_of_bits(bits & 0xffffe000);
-	case T_S8: return (int8_t)(bits >> 8 * k);
-	default: return (uint8_t)(bits >> 8 * k);
-	}
-}
+/* insn.size: type of A, sub: type of B, mode: type of C, buffer_hint: type of D; n: columns of A (k); imm: satfinite;
+ * flag: rows; negated: operation of b1 */
 
 static int
 per_register(enum type type)
 {
-	return type == T_TF32 ? 1 : type == T_F16 || type == T_BF16 ? 2 : 4;
+	switch (type) {
+	case T_F16: case T_BF16: return 2;
+	case T_S8: case T_U8: case T_E4M3: case T_E5M2: return 4;
+	case T_S4: case T_U4: return 8;
+	case T_B1: return 32;
+	default: return 1;
+	}
 }
 
 static void
-gather_a(const struct insn *i, const struct warp *w, double (*a)[32])
+gather(const struct insn *i, const struct warp *w, int first, int registers, bool halves, enum type type, uint32_t *out, int row_step,
+	int column_step)
 {
-	int e = per_register((enum type)i->size), n = i->n / (2 * e);
-	for (int q = 0; q < n; q++)
+	int e = per_register(type), bits = 32 / e;
+	uint32_t keep = bits == 32 ? FULL : (1u << bits) - 1;
+	for (int q = 0; q < registers; q++) {
+		const u32 *from = (const u32 *)(w->frame + i->list[first + q]);
+		int down = halves ? (q & 1) * 8 : 0, on = (halves ? q >> 1 : q) * 4 * e;
 		for (int l = 0; l < LANES; l++)
 			for (int k = 0; k < e; k++)
-				a[l / 4 + (q & 1) * 8][l % 4 * e + (q >> 1) * 4 * e + k] =
-					element(((const u32 *)(w->frame + i->list[A_REGS + q]))[l], (enum type)i->size, k);
+				out[(l / 4 + down) * row_step + (l % 4 * e + on + k) * column_step] = from[l] >> k * bits & keep;
+	}
 }
 
+/* C and D: a pair of columns for each lane, and one 8 rows below */
 static void
-gather_b(const struct insn *i, const struct warp *w, double (*b)[8])
-{
-	int e = per_register((enum type)i->sub), n = i->n / (4 * e);
-	for (int q = 0; q < n; q++)
-		for (int l = 0; l < LANES; l++)
-			for (int k = 0; k < e; k++)
-				b[l % 4 * e + q * 4 * e + k][l / 4] =
-					element(((const u32 *)(w->frame + i->list[B_REGS + q]))[l], (enum type)i->sub, k);
-}
-
-/* C and D: f16 pairs in two registers, or one element in each of four */
-static void
-gather_c(const struct insn *i, const struct warp *w, double (*c)[8])
+gather_c(const struct insn *i, const struct warp *w, uint32_t *c)
 {
 	for (int l = 0; l < LANES; l++)
-		for (int q = 0; q < 4; q++) {
-			uint32_t word = ((const u32 *)(w->frame + i->list[C_REGS + (i->mode == T_F16 ? q / 2 : q)]))[l];
-			double v = i->mode == T_F16 ? f16_widen((uint16_t)(word >> 16 * (q & 1)))
-				: i->mode == T_S32 ? (double)(int32_t)word : (double)float_of_bits(word);
-			c[l / 4 + q / 2 * 8][l % 4 * 2 + (q & 1)] = v;
+		for (int q = 0; q < i->flag / 4; q++) {
+			bool half = i->mode == T_F16;
+			uint32_t word = ((const u32 *)(w->frame + i->list[C_REGS + (half ? q / 2 : q)]))[l];
+			c[(l / 4 + q / 2 * 8) * 8 + l % 4 * 2 + (q & 1)] = half ? word >> 16 * (q & 1) & 0xffff : word;
 		}
 }
 
-static uint32_t
-integer_result(double v, bool saturate)
-{
-	if (saturate)
-		v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
-	return (uint32_t)(uint64_t)(int64_t)v;
-}
-
 static void
-scatter_d(const struct insn *i, struct warp *w, double (*c)[8])
+scatter_d(const struct insn *i, struct warp *w, const uint32_t *c)
 {
 	for (int l = 0; l < LANES; l++)
-		for (int q = 0; q < 4; q++) {
-			double v = c[l / 4 + q / 2 * 8][l % 4 * 2 + (q & 1)];
+		for (int q = 0; q < i->flag / 4; q++) {
+			uint32_t v = c[(l / 4 + q / 2 * 8) * 8 + l % 4 * 2 + (q & 1)];
 			if (i->buffer_hint == T_F16)
-				REG(u16, i->list[D_REGS + q / 2])[l * 2 + (q & 1)] = f16_round(float_odd(v));
-			else if (i->buffer_hint == T_S32)
-				REG(u32, i->list[D_REGS + q])[l] = integer_result(v, i->imm);
+				REG(u16, i->list[D_REGS + q / 2])[l * 2 + (q & 1)] = (u16)v;
 			else
-				REG(u32, i->list[D_REGS + q])[l] = v != v ? 0x7fffffff : bits_of_float((float)v);
+				REG(u32, i->list[D_REGS + q])[l] = v;
 		}
+}
+
+static int32_t
+integer_element(uint32_t v, enum type type)
+{
+	return type == T_S8 ? (int8_t)v : type == T_S4 ? (int32_t)(v << 28) >> 28 : (int32_t)v;
+}
+
+void
+integer_product(enum type ta, enum type tb, int rows, int columns, int depth, const uint32_t *a, const uint32_t *b, bool saturate,
+	uint32_t *c)
+{
+	int32_t right[TENSOR_MAX * 64];
+	for (int k = 0; k < depth * columns; k++)
+		right[k] = integer_element(b[k], tb);
+	for (int r = 0; r < rows; r++) {
+		int32_t sum[TENSOR_MAX] = { 0 };
+		for (int k = 0; k < depth; k++) {
+			int32_t v = integer_element(a[r * depth + k], ta);
+			for (int n = 0; n < columns; n++)
+				sum[n] += v * right[k * columns + n];
+		}
+		for (int n = 0; n < columns; n++) {
+			int64_t v = (int64_t)(int32_t)c[r * columns + n] + sum[n];
+			if (saturate)
+				v = v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : v;
+			c[r * columns + n] = (uint32_t)(uint64_t)v;
+		}
+	}
 }
 
 HANDLER(mma)
 {
-	double a[16][32], b[32][8], c[16][8];
+	uint32_t a[16 * 64], b[64 * 8], c[16 * 8];
+	enum type ta = (enum type)i->size, tb = (enum type)i->sub;
+	int e = per_register(ta), rows = i->flag, depth = i->n, down = rows / 8;
 	UNUSED(wide);
 	whole_warp(w, i, mask);
-	gather_a(i, w, a);
-	gather_b(i, w, b);
+	gather(i, w, A_REGS, depth / (4 * e) * down, down == 2, ta, a, depth, 1);
+	gather(i, w, B_REGS, depth / (4 * e), false, tb, b, 1, 8);
 	gather_c(i, w, c);
-	for (int r = 0; r < 16; r++) {
-		double sum[8];
-		for (int n = 0; n < 8; n++)
-			sum[n] = c[r][n];
-		for (int k = 0; k < i->n; k++)
-			for (int n = 0; n < 8; n++)
-				sum[n] += a[r][k] * b[k][n];
-		memcpy(c[r], sum, sizeof sum);
-	}
+	if (i->mode == T_S32)
+		integer_product(ta, tb, rows, 8, depth, a, b, i->imm, c);
+	else
+		tensor_product(ta, tb, (enum type)i->mode, (enum type)i->buffer_hint, rows, 8, depth, a, b, c);
 	scatter_d(i, w, c);
 }
 
-/* m8n8k4 of fp64: one element of A and B, two of C in a lane */
-HANDLER(mma_f64)
+/* Bits: the population of xor or and of 32 at a time; insn.n counts words here. */
+HANDLER(mma_bits)
 {
-	f64 c[8][8];
+	uint32_t c[16 * 8];
+	int rows = i->flag, down = rows / 8;
 	UNUSED(wide);
 	whole_warp(w, i, mask);
-	for (int r = 0; r < 8; r++)
+	gather_c(i, w, c);
+	for (int r = 0; r < rows; r++)
+		for (int n = 0; n < 8; n++)
+			for (int k = 0; k < i->n; k++) {
+				const u32 *a = REG(u32, i->list[A_REGS + k / 4 * down + r / 8]), *b = REG(u32, i->list[B_REGS + k / 4]);
+				u32 x = a[r % 8 * 4 + k % 4], y = b[n * 4 + k % 4];
+				c[r * 8 + n] += (uint32_t)__builtin_popcount(i->negated == OP_XOR ? x ^ y : x & y);
+			}
+	scatter_d(i, w, c);
+}
+
+/* fp64: one fma after the other, in the order of k */
+HANDLER(mma_f64)
+{
+	f64 c[16][8];
+	int rows = i->flag, down = rows / 8;
+	UNUSED(wide);
+	whole_warp(w, i, mask);
+	for (int r = 0; r < rows; r++)
 		for (int n = 0; n < 8; n++) {
-			f64 sum = REG(f64, i->list[C_REGS + (n & 1)])[r * 4 + n / 2];
-			for (int k = 0; k < 4; k++)
-				sum = __builtin_fma(REG(f64, i->list[A_REGS])[r * 4 + k], REG(f64, i->list[B_REGS])[n * 4 + k], sum);
+			f64 sum = REG(f64, i->list[C_REGS + r / 8 * 2 + (n & 1)])[r % 8 * 4 + n / 2];
+			for (int k = 0; k < i->n; k++)
+				sum = __builtin_fma(REG(f64, i->list[A_REGS + k / 4 * down + r / 8])[r % 8 * 4 + k % 4],
+					REG(f64, i->list[B_REGS + k / 4])[n * 4 + k % 4], sum);
 			c[r][n] = sum;
 		}
 	for (int l = 0; l < LANES; l++)
-		for (int q = 0; q < 2; q++)
-			REG(f64, i->list[D_REGS + q])[l] = c[l / 4][l % 4 * 2 + q];
+		for (int q = 0; q < rows / 4; q++)
+			REG(f64, i->list[D_REGS + q])[l] = c[l / 4 + q / 2 * 8][l % 4 * 2 + (q & 1)];
 }
 
 static bool
@@ -231,33 +255,43 @@ decode_fragment(struct decoder *d, const struct operand *o, unsigned n, enum typ
 static bool
 decode_mma(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
 {
-	static const uint8_t columns[] = { [MAT_M16N8K4] = 4, [MAT_M16N8K8] = 8, [MAT_M16N8K16] = 16, [MAT_M16N8K32] = 32,
-		[MAT_M8N8K4] = 4 };
+	static const struct {
+		uint8_t rows;
+		uint16_t depth;
+	} shapes[] = { [MAT_M8N8K4] = { 8, 4 }, [MAT_M8N8K16] = { 8, 16 }, [MAT_M8N8K32] = { 8, 32 }, [MAT_M8N8K128] = { 8, 128 },
+		[MAT_M16N8K4] = { 16, 4 }, [MAT_M16N8K8] = { 16, 8 }, [MAT_M16N8K16] = { 16, 16 }, [MAT_M16N8K32] = { 16, 32 },
+		[MAT_M16N8K64] = { 16, 64 }, [MAT_M16N8K128] = { 16, 128 }, [MAT_M16N8K256] = { 16, 256 } };
 	const enum type *t = mods->types;		/* D A B C */
 	struct insn *i = decode_insn(d);
+	unsigned rows = shapes[mods->field[M_SHAPE]].rows, depth = shapes[mods->field[M_SHAPE]].depth;
+	unsigned e = (unsigned)per_register(t[1]), b = depth / (4 * e), down = rows / 8;
+	enum type part = t[1] == T_F64 ? T_F64 : T_B32;
 	UNUSED(row);
-	if (s->n_operands != 4)
+	if (s->n_operands != 4 || !b)
 		return decode_fail(d, "with %u operands", s->n_operands);
 	decode_list(d, MMA_REGS);
-	i->n = columns[mods->field[M_SHAPE]];
+	i->run = part == T_F64 ? mma_f64 : t[1] == T_B1 ? mma_bits : mma;
+	i->flag = (uint8_t)rows;
+	i->n = (uint8_t)(t[1] == T_B1 ? depth / 32 : depth);
 	i->buffer_hint = (uint16_t)t[0];
 	i->size = (uint8_t)t[1];
 	i->sub = (uint8_t)t[2];
 	i->mode = (uint8_t)t[3];
 	i->imm = mods->field[M_SATFINITE];
+	i->negated = mods->field[M_BOOL];
 	const struct operand *o = s->operands;
-	if (t[1] == T_F64) {
-		i->run = mma_f64;
-		return decode_fragment(d, &o[0], 2, T_F64, true, D_REGS) && decode_fragment(d, &o[1], 1, T_F64, false, A_REGS)
-			&& decode_fragment(d, &o[2], 1, T_F64, false, B_REGS) && decode_fragment(d, &o[3], 2, T_F64, false, C_REGS);
-	}
-	unsigned e = (unsigned)per_register(t[1]), b = i->n / (4 * e);
-	if (per_register(t[2]) != (int)e || !b)
-		return decode_fail(d, "with operands of different width");
-	i->run = mma;
-	return decode_fragment(d, &o[0], t[0] == T_F16 ? 2 : 4, T_B32, true, D_REGS)
-		&& decode_fragment(d, &o[1], 2 * b, T_B32, false, A_REGS) && decode_fragment(d, &o[2], b, T_B32, false, B_REGS)
-		&& decode_fragment(d, &o[3], t[3] == T_F16 ? 2 : 4, T_B32, false, C_REGS);
+	return decode_fragment(d, &o[0], t[0] == T_F16 ? down : 2 * down, part, true, D_REGS)
+		&& decode_fragment(d, &o[1], down * b, part, false, A_REGS) && decode_fragment(d, &o[2], b, part, false, B_REGS)
+		&& decode_fragment(d, &o[3], t[3] == T_F16 ? down : 2 * down, part, false, C_REGS);
+}
+
+/* .popc is no operation of its own here */
+static bool
+decode_mma_bits(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	struct mods operation = *mods;
+	operation.field[M_BOOL] = memmem(s->opcode.at, s->opcode.length, ".xor", 4) ? OP_XOR : OP_AND;
+	return decode_mma(d, row, &operation, s);
 }
 
 /* movmatrix: the transpose of an 8x8 matrix whose rows lie four lanes each */
@@ -277,14 +311,21 @@ HANDLER(movmatrix)
 #define ROW_COL " .row .col "
 
 static const struct row rows[] = {
-	DECODED("ldmatrix", ".sync .aligned .m8n8 .x1|.x2|.x4 .trans? .shared|.shared::cta? .b16", decode_matrix_access),
+	{ .opcode = "ldmatrix", .pattern = ".sync .aligned .m8n8 .x1|.x2|.x4 .trans? .shared|.shared::cta? .b16",
+		.decode = decode_matrix_access, .any_order = true },
 	{ .opcode = "stmatrix", .pattern = ".sync .aligned .m8n8 .x1|.x2|.x4 .trans? .shared|.shared::cta? .b16",
-		.decode = decode_matrix_access, .sub = 1 },
+		.decode = decode_matrix_access, .sub = 1, .any_order = true },
 	{ "movmatrix", ".sync .aligned .m8n8 .trans .b16", "db32 ab32", .run = { [T_B16] = movmatrix } },
-	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f16|.f32 .f16 .f16 .f16|.f32", decode_mma),
+	/* The numbers of tensor_core.h; integers and fp64 are exact and fused, one after the other. mma.sp is refused. */
+	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f16 .f16 .f16 .f16", decode_mma),
+	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f32 .f16 .f16 .f32", decode_mma),
 	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f32 .bf16 .bf16 .f32", decode_mma),
 	DECODED("mma", ".sync .aligned .m16n8k4|.m16n8k8" ROW_COL ".f32 .tf32 .tf32 .f32", decode_mma),
-	DECODED("mma", ".sync .aligned .m16n8k16|.m16n8k32" ROW_COL ".satfinite? .s32 .s8|.u8 .s8|.u8 .s32", decode_mma),
-	DECODED("mma", ".sync .aligned .m8n8k4" ROW_COL ".f64 .f64 .f64 .f64", decode_mma),
+	DECODED("mma", ".sync .aligned .m16n8k16|.m16n8k32" ROW_COL ".f32 .e4m3|.e5m2 .e4m3|.e5m2 .f32", decode_mma),
+	DECODED("mma", ".sync .aligned .m16n8k16|.m16n8k32" ROW_COL ".f16 .e4m3|.e5m2 .e4m3|.e5m2 .f16", decode_mma),
+	DECODED("mma", ".sync .aligned .m8n8k16|.m16n8k16|.m16n8k32" ROW_COL ".satfinite? .s32 .s8|.u8 .s8|.u8 .s32", decode_mma),
+	DECODED("mma", ".sync .aligned .m8n8k32|.m16n8k32|.m16n8k64" ROW_COL ".satfinite? .s32 .s4|.u4 .s4|.u4 .s32", decode_mma),
+	DECODED("mma", ".sync .aligned .m8n8k128|.m16n8k128|.m16n8k256" ROW_COL ".s32 .b1 .b1 .s32 .xor|.and .popc", decode_mma_bits),
+	DECODED("mma", ".sync .aligned .m8n8k4|.m16n8k4|.m16n8k8|.m16n8k16" ROW_COL ".rn? .f64 .f64 .f64 .f64", decode_mma),
 };
 ROWS(rows_matrix, rows);

@@ -21,7 +21,7 @@ enum limits {
 /* Fundamental types, in the order of the names in types.c. */
 enum type {
 	T_NONE, T_PRED, T_B8, T_B16, T_B32, T_B64, T_B128, T_U8, T_U16, T_U32, T_U64, T_S8, T_S16, T_S32, T_S64,
-	T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_TF32, T_E4M3X2, T_E5M2X2, T_S4, T_U4, T_B1,
+	T_F16, T_F16X2, T_BF16, T_BF16X2, T_F32, T_F64, T_TF32, T_E4M3X2, T_E5M2X2, T_E4M3, T_E5M2, T_S4, T_U4, T_B1,
 	T_N
 };
 /* ".f32" or "f32" gives T_F32; T_NONE when it is no type. */

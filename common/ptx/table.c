@@ -42,6 +42,8 @@ static const struct {
 	{ ".m16n16k16", M_SHAPE, MAT_M16N16K16 }, { ".m32n8k16", M_SHAPE, MAT_M32N8K16 },
 	{ ".m8n32k16", M_SHAPE, MAT_M8N32K16 }, { ".m16n16k8", M_SHAPE, MAT_M16N16K8 },
 	{ ".m16n8k32", M_SHAPE, MAT_M16N8K32 }, { ".m8n8k4", M_SHAPE, MAT_M8N8K4 },
+	{ ".m8n8k16", M_SHAPE, MAT_M8N8K16 }, { ".m8n8k32", M_SHAPE, MAT_M8N8K32 }, { ".m8n8k128", M_SHAPE, MAT_M8N8K128 },
+	{ ".m16n8k64", M_SHAPE, MAT_M16N8K64 }, { ".m16n8k128", M_SHAPE, MAT_M16N8K128 }, { ".m16n8k256", M_SHAPE, MAT_M16N8K256 },
 	{ ".ca", M_CACHE, 1 }, { ".cg", M_CACHE, 2 }, { ".L2::cache_hint", M_POLICY, 1 },
 };
 
