@@ -131,7 +131,8 @@ add_finding(struct buf *out, const json_t *f)
 {
 	long line = finding_line(f);
 
-	buf_addf(out, "- %s %s", rec_json_string(f, "check", ""), rec_json_string(f, "kind", ""));
+	buf_addf(out, "- %s%s %s", strcmp(rec_json_string(f, "severity", ""), "warning") == 0 ? "warning: " : "",
+		rec_json_string(f, "check", ""), rec_json_string(f, "kind", ""));
 	if (line > 0)
 		buf_addf(out, ", line %ld", line);
 	buf_adds(out, ": ");
@@ -140,17 +141,19 @@ add_finding(struct buf *out, const json_t *f)
 }
 
 static void
-add_findings(struct buf *out, const json_t *findings)
+add_findings(struct buf *out, const json_t *e)
 {
-	size_t count = json_array_size(findings);
+	const json_t *findings = json_object_get(e, "findings");
+	size_t count = json_array_size(findings), more = (size_t)rec_json_integer(e, "findings_dropped", 0);
 
 	if (!count)
 		return;
 	buf_adds(out, "findings:\n");
 	for (size_t i = 0; i < count && i < SHOWN_FINDINGS; i++)
 		add_finding(out, json_array_get(findings, i));
-	if (count > SHOWN_FINDINGS)
-		buf_addf(out, "- and %zu more\n", count - SHOWN_FINDINGS);
+	more += count > SHOWN_FINDINGS ? count - SHOWN_FINDINGS : 0;
+	if (more)
+		buf_addf(out, "- and %zu more\n", more);
 }
 
 /* Numbers as the record holds them; it has text for nan and inf. */
@@ -240,7 +243,7 @@ add_failure(struct buf *out, const struct task *t, const json_t *e)
 	if (log && *log)
 		add_log(out, log);
 	else
-		add_findings(out, json_object_get(e, "findings"));
+		add_findings(out, e);
 }
 
 static void
@@ -251,7 +254,7 @@ add_passed(struct buf *out, const struct task *t, const json_t *e)
 	buf_adds(out, ", max_absolute_error ");
 	add_value(out, json_object_get(e, "max_absolute_error"));
 	buf_addc(out, '\n');
-	add_findings(out, json_object_get(e, "findings"));
+	add_findings(out, e);
 }
 
 static bool

@@ -182,8 +182,10 @@ static const struct field mismatch[] = {
 static const struct field finding[] = {
 	{ "check", KIND_STRING, .flags = REQUIRED | NONEMPTY,
 		.about = "memcheck, initcheck, synccheck, racecheck" },
+	{ "severity", KIND_STRING, .flags = NULLABLE, .about = "warning: no verdict follows from it; absent: an error" },
 	{ "kind", KIND_STRING, .flags = REQUIRED | NONEMPTY,
-		.about = "out_of_bounds, misaligned, use_after_free, uninitialised_read, ..." },
+		.about = "out_of_bounds, misaligned, use_after_free, uninitialised_read, never_written, write_write, "
+			"write_read (a read after a write), read_write, ..." },
 	{ "kernel", KIND_STRING, .flags = NULLABLE },
 	{ "file", KIND_STRING, .flags = NULLABLE },
 	{ "line", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
@@ -196,6 +198,10 @@ static const struct field finding[] = {
 	{ "offset_bytes", KIND_INTEGER, .flags = NULLABLE },
 	{ "size_bytes", KIND_INTEGER, .flags = NULLABLE },
 	{ "lanes", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE, .about = "how many did the same" },
+	{ "other_file", KIND_STRING, .flags = NULLABLE, .about = "of a race: the other access" },
+	{ "other_line", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE },
+	{ "other_block", KIND_INTEGER, .flags = ARRAY | NULLABLE, .about = "x, y, z" },
+	{ "other_thread", KIND_INTEGER, .flags = ARRAY | NULLABLE, .about = "x, y, z" },
 	{ "message", KIND_STRING, .flags = NULLABLE },
 	{ 0 }
 };
@@ -228,7 +234,9 @@ static const struct field evaluation[] = {
 		.record = "output_hash" },
 	{ "repeatable", KIND_BOOLEAN, .flags = 0,
 		.about = "false: a GPU gave other bits when it ran the same call again" },
-	{ "findings", KIND_RECORD, .flags = ARRAY | NULLABLE, .record = "finding" },
+	{ "findings", KIND_RECORD, .flags = ARRAY | NULLABLE, .about = "errors first", .record = "finding" },
+	{ "findings_dropped", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE,
+		.about = "how many more there were than the list holds" },
 	{ "counters", KIND_INTEGER_MAP, .flags = NOT_NEGATIVE | NULLABLE,
 		.about = "counted by the PTX machine" },
 	{ "cost", KIND_NUMBER, .flags = NOT_NEGATIVE | NULLABLE, .about = "weighted sum of counters; no time" },
@@ -424,6 +432,7 @@ static const struct field row_mismatch[] = {
 static const struct field row_finding[] = {
 	{ "check", KIND_STRING, .flags = REQUIRED },
 	{ "kind", KIND_STRING, .flags = REQUIRED },
+	{ "severity", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "kernel", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ "line", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "block", KIND_INTEGER, .flags = REQUIRED | ARRAY },
@@ -433,6 +442,7 @@ static const struct field row_finding[] = {
 	{ "offset_bytes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "size_bytes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "lanes", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
+	{ "other_line", KIND_INTEGER, .flags = REQUIRED | NULLABLE },
 	{ "message", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
 };

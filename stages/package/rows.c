@@ -192,8 +192,8 @@ static json_t *
 evaluation_findings(const json_t *findings)
 {
 	static const char *const scalars[] = {
-		"check", "kind", "kernel", "line", "space", "buffer", "offset_bytes", "size_bytes", "lanes",
-			"message", NULL
+		"check", "kind", "severity", "kernel", "line", "space", "buffer", "offset_bytes", "size_bytes", "lanes",
+			"other_line", "message", NULL
 	};
 	json_t *list = json_array();
 	const json_t *f;
