@@ -18,7 +18,7 @@ enum { GPU_POISONS = 2, GPU_CANARY = 0xc5 };
 
 /* The worker's own kernels. */
 enum gpu_own { OWN_EMPTY, OWN_PROBE, OWN_COUNT_OTHER, OWN_SCRUB, OWN_WRITE, OWN_READ, OWN_COPY, OWN_COMPARE, OWN_GATHER,
-	OWN_COUNT };
+	OWN_SPIN, OWN_GENERATE, OWN_GENERATE_ROWS, OWN_COUNT };
 
 /* One mapping at a recorded address: granules that hold `bytes` bytes at `address`, canaries around them. */
 struct gpu_region {
@@ -104,10 +104,18 @@ struct gpu_replay {
 	bool careful;		/* waits after each operation, so that a fault has a name */
 	bool scrub;		/* shared memory is filled before each launch of one stream, before the first else */
 	int poison;		/* of scratch */
-	bool timing;		/* scratch is mapped already and is not poisoned */
+	bool timing;		/* scratch is mapped already and poisoned by the caller */
 };
 /* Runs the call of the plan; returns when it was issued (careful: done). *kernel names the launch that failed. */
 CUresult gpu_replay(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, const char **kernel);
+
+/* ---- gpu_check.c, also for timing */
+enum { GPU_MAX_BUFFERS = 64 };
+uint32_t gpu_read_buffers(const json_t *job, struct gpu_region *regions, struct plan_buffer *buffers);
+/* Maps all; inputs are uploaded and lose the right to be written, or with NULL are left alone. False: no memory. */
+bool gpu_place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t count, const struct buf *inputs);
+/* Empties the file that is standard output, appending to `printed` (may be NULL). */
+void gpu_take_printed(struct gpu *g, struct buf *printed);
 
 /* ---- the commands: each answers one message */
 void gpu_check(struct gpu *g, const json_t *job, struct message *m);

@@ -10,7 +10,7 @@
 #include "cuda/gpu.h"
 #include "rec/json.h"
 
-enum { CHECK_RUNS = 3, PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS, MAX_BUFFERS = 64 };
+enum { CHECK_RUNS = 3, PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS };
 
 static uint64_t
 now_ns(void)
@@ -95,34 +95,35 @@ gpu_say(struct gpu *g, const char *kernel)
 }
 
 /* What was printed since the last time. */
-static void
-take_printed(struct gpu *g, struct buf *printed)
+void
+gpu_take_printed(struct gpu *g, struct buf *printed)
 {
-	off_t end = lseek(g->printed, 0, SEEK_END);
-
 	fflush(stdout);
-	end = lseek(g->printed, 0, SEEK_END);
+	off_t end = lseek(g->printed, 0, SEEK_END);
 	if (end <= 0)
 		return;
-	uint64_t bytes = (uint64_t)end < (4u << 20) ? (uint64_t)end : 4u << 20;
-	buf_reserve(printed, bytes);
-	ssize_t got = pread(g->printed, printed->data + printed->len, bytes, 0);
-	printed->len += got > 0 ? (size_t)got : 0;
-	printed->data[printed->len] = '\0';
+	if (printed) {
+		uint64_t bytes = (uint64_t)end < (4u << 20) ? (uint64_t)end : 4u << 20;
+
+		buf_reserve(printed, bytes);
+		ssize_t got = pread(g->printed, printed->data + printed->len, bytes, 0);
+		printed->len += got > 0 ? (size_t)got : 0;
+		printed->data[printed->len] = '\0';
+		buf_elide(printed, PRINTED_BYTES);
+	}
 	if (ftruncate(g->printed, 0) || lseek(STDOUT_FILENO, 0, SEEK_SET))
 		die(EX_OSERR, "cannot empty the captured output:");
-	buf_elide(printed, PRINTED_BYTES);
 }
 
 /* ---- buffers */
 
-static uint32_t
-read_buffers(const json_t *job, struct gpu_region *regions, struct plan_buffer *buffers)
+uint32_t
+gpu_read_buffers(const json_t *job, struct gpu_region *regions, struct plan_buffer *buffers)
 {
 	const json_t *list = json_object_get(job, "buffers"), *item;
 	size_t i, count = json_array_size(list);
 
-	if (count > MAX_BUFFERS)
+	if (count > GPU_MAX_BUFFERS)
 		die(EX_DATAERR, "the job has %zu buffers", count);
 	json_array_foreach(list, i, item) {
 		buffers[i] = (struct plan_buffer){ rec_json_string(item, "name", "?"),
@@ -136,8 +137,8 @@ read_buffers(const json_t *job, struct gpu_region *regions, struct plan_buffer *
 }
 
 /* Maps all, uploads inputs and takes the right to write them away. False: too little memory. */
-static bool
-place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t count, const struct buf *inputs)
+bool
+gpu_place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t count, const struct buf *inputs)
 {
 	CUstream stream = g->stream[PLAN_GIVEN_STREAM];
 	uint64_t at = 0;
@@ -147,7 +148,7 @@ place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t count, c
 			return false;
 		struct gpu_region *r = &g->region[g->regions - 1];
 		gpu_must(gpu_set_canaries(g, r, stream), "setting canaries");
-		if (r->output)
+		if (r->output || !inputs)
 			continue;
 		if (r->bytes > inputs->len - at)
 			die(EX_DATAERR, "the job has too few bytes of input");
@@ -260,7 +261,7 @@ run_all(struct gpu *g, struct check *c)
 		struct buf printed = BUF_INIT;
 		bool went = run_once(g, c, run);
 
-		take_printed(g, &printed);
+		gpu_take_printed(g, &printed);
 		if (run == 0)
 			c->printed = printed;
 		else
@@ -282,15 +283,15 @@ run_all(struct gpu *g, struct check *c)
 void
 gpu_check(struct gpu *g, const json_t *job, struct message *m)
 {
-	struct gpu_region regions[MAX_BUFFERS];
-	struct plan_buffer buffers[MAX_BUFFERS];
+	struct gpu_region regions[GPU_MAX_BUFFERS];
+	struct plan_buffer buffers[GPU_MAX_BUFFERS];
 	struct check c = { .findings = json_array(), .status = "PASSED" };
-	uint32_t count = read_buffers(job, regions, buffers);
+	uint32_t count = gpu_read_buffers(job, regions, buffers);
 	struct buf err = BUF_INIT;
 
 	if (gpu_code_open(g, &c.code, &m->part[PART_PTX], &m->part[PART_FATBIN], &m->part[PART_PLAN], buffers, count, &err))
 		die(EX_DATAERR, "%s", buf_str(&err));
-	if (place_buffers(g, regions, count, &m->part[PART_INPUTS]))
+	if (gpu_place_buffers(g, regions, count, &m->part[PART_INPUTS]))
 		run_all(g, &c);
 	else
 		fail(&c, CUDA_ERROR_OUT_OF_MEMORY, NULL, 0);

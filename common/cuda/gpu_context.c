@@ -87,7 +87,7 @@ static void
 load_own_kernels(struct gpu *g)
 {
 	static const char *const names[OWN_COUNT] = { "km_empty", "km_probe", "km_count_other", "km_scrub", "km_write",
-		"km_read", "km_copy", "km_compare", "km_gather" };
+		"km_read", "km_copy", "km_compare", "km_gather", "km_spin", "km_generate", "km_generate_rows" };
 	char *path = spawn_libexec("gpu_kernels.fatbin");
 	struct buf image = BUF_INIT, err = BUF_INIT;
 

@@ -4,6 +4,8 @@
 #include <cuda_fp16.h>
 #include <stdint.h>
 
+#include "tensor/generate.cu"
+
 static __device__ uint64_t
 first(void)
 {
@@ -78,6 +80,18 @@ km_copy(const uint4 *from, uint4 *to, uint64_t n)
 {
 	for (uint64_t i = first(); i < n; i += stride())
 		to[i] = from[i];
+}
+
+/* Keeps the stream busy while the host queues what comes next. */
+extern "C" __global__ void
+km_spin(uint64_t nanoseconds)
+{
+	uint64_t begin, now;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+	do
+		asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+	while (now - begin < nanoseconds);
 }
 
 /* ---- comparison by the rules of tensor/compare.h, everything in double or in exact integers */

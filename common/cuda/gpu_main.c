@@ -41,6 +41,8 @@ serve(struct gpu *g, struct message *m)
 
 	if (!strcmp(what, "check"))
 		gpu_check(g, job, m);
+	else if (!strcmp(what, "time"))
+		gpu_time(g, job, m);
 	else if (!strcmp(what, "probe"))
 		gpu_answer(g, json_pack("{s:b}", "healthy", gpu_probe(g)), NULL, 0);
 	else

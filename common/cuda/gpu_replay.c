@@ -24,29 +24,46 @@ event_of(struct gpu *g, uint32_t number)
 	return g->event[number];
 }
 
+/* The streams of `used`, a bit for each, but not `source`. */
 static CUresult
-all_wait_for(struct gpu *g, CUevent event)
+wait_for(struct gpu *g, uint64_t used, uint32_t source, CUevent event)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint32_t i = 1; i < PLAN_MAX_STREAMS && result == CUDA_SUCCESS; i++)
-		if (g->stream[i])
+		if (used >> i & 1 && i != source)
 			result = CALL(cuStreamWaitEvent, g->stream[i], event, 0);
 	return result;
 }
 
 /* The host waited for a stream, or for all of them (0): whatever comes later waits too. */
 static CUresult
-host_waited(struct gpu *g, uint32_t number)
+host_waited(struct gpu *g, uint64_t used, uint32_t number)
 {
 	CUresult result = CUDA_SUCCESS;
 
 	for (uint32_t i = 1; i < PLAN_MAX_STREAMS && result == CUDA_SUCCESS; i++) {
-		if (!g->stream[i] || (number && i != number))
+		if (!(used >> i & 1) || (number && i != number) || used == (uint64_t)1 << i)
 			continue;
 		result = CALL(cuEventRecord, g->edge, g->stream[i]);
 		if (result == CUDA_SUCCESS)
-			result = all_wait_for(g, g->edge);
+			result = wait_for(g, used, i, g->edge);
+	}
+	return result;
+}
+
+/* All that was issued comes before what the given stream gets next. */
+static CUresult
+join_streams(struct gpu *g, uint64_t used)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = PLAN_GIVEN_STREAM + 1; i < PLAN_MAX_STREAMS && result == CUDA_SUCCESS; i++) {
+		if (!(used >> i & 1))
+			continue;
+		result = CALL(cuEventRecord, g->edge, g->stream[i]);
+		if (result == CUDA_SUCCESS)
+			result = CALL(cuStreamWaitEvent, g->stream[PLAN_GIVEN_STREAM], g->edge, 0);
 	}
 	return result;
 }
@@ -133,7 +150,7 @@ allocate(struct gpu *g, const struct plan_operation *o, int poison, CUstream str
 }
 
 static CUresult
-run_operation(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, uint32_t number)
+run_operation(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, uint64_t used, uint32_t number)
 {
 	const struct plan_operation *o = &code->plan->operation[number];
 	CUstream stream = stream_of(g, how, o->stream);
@@ -154,43 +171,50 @@ run_operation(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how
 	case PLAN_EVENT_RECORD: return how->one_stream ? CUDA_SUCCESS : CALL(cuEventRecord, event_of(g, o->event), stream);
 	case PLAN_EVENT_WAIT:
 		return how->one_stream ? CUDA_SUCCESS : CALL(cuStreamWaitEvent, stream, event_of(g, o->event), 0);
-	case PLAN_AWAIT: return how->one_stream ? CUDA_SUCCESS : all_wait_for(g, event_of(g, o->event));
-	case PLAN_SYNCHRONISE: return how->one_stream ? CUDA_SUCCESS : host_waited(g, o->stream);
+	case PLAN_AWAIT: return how->one_stream ? CUDA_SUCCESS : wait_for(g, used, 0, event_of(g, o->event));
+	case PLAN_SYNCHRONISE: return how->one_stream ? CUDA_SUCCESS : host_waited(g, used, o->stream);
 	}
 	return CUDA_SUCCESS;
 }
 
-/* Streams of the solution's own start after what was before the call, as they do where it is called. */
-static CUresult
-fork_streams(struct gpu *g, const struct gpu_code *code, const struct gpu_replay *how)
+/* The streams that the call uses, a bit for each; they are made when they are not there. Those of the solution's own
+ * start after what was before the call, as they do where it is called. */
+static uint64_t
+use_streams(struct gpu *g, const struct gpu_code *code, const struct gpu_replay *how)
 {
-	for (uint32_t i = code->plan->call_start[0]; i < code->plan->call_start[1]; i++)
-		stream_of(g, how, code->plan->operation[i].stream);
-	return how->one_stream ? CUDA_SUCCESS : host_waited(g, PLAN_GIVEN_STREAM);
+	uint64_t used = (uint64_t)1 << PLAN_GIVEN_STREAM;
+
+	for (uint32_t i = code->plan->call_start[0]; i < code->plan->call_start[1] && !how->one_stream; i++)
+		if (code->plan->operation[i].stream) {
+			stream_of(g, how, code->plan->operation[i].stream);
+			used |= (uint64_t)1 << code->plan->operation[i].stream;
+		}
+	return used;
 }
 
 CUresult
 gpu_replay(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, const char **kernel)
 {
 	const struct plan *plan = code->plan;
-	CUresult result = fork_streams(g, code, how);
+	uint64_t used = use_streams(g, code, how);
+	CUresult result = host_waited(g, used, PLAN_GIVEN_STREAM);
 
 	*kernel = NULL;
 	if (how->scrub && !how->one_stream && result == CUDA_SUCCESS) {
 		result = scrub(g, how->poison, g->stream[PLAN_GIVEN_STREAM]);
 		if (result == CUDA_SUCCESS)
-			result = host_waited(g, PLAN_GIVEN_STREAM);
+			result = host_waited(g, used, PLAN_GIVEN_STREAM);
 	}
 	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1] && result == CUDA_SUCCESS; i++) {
 		bool is_launch = plan->operation[i].kind == PLAN_LAUNCH;
 
 		if (is_launch && how->careful)
 			gpu_say(g, plan->kernel[plan->operation[i].launch.kernel].name);
-		result = run_operation(g, code, how, i);
+		result = run_operation(g, code, how, used, i);
 		if (result == CUDA_SUCCESS && how->careful)
 			result = CALL(cuCtxSynchronize);
 		if (result != CUDA_SUCCESS && is_launch)
 			*kernel = plan->kernel[plan->operation[i].launch.kernel].name;
 	}
-	return result;
+	return result == CUDA_SUCCESS ? join_streams(g, used) : result;
 }

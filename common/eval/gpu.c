@@ -10,8 +10,8 @@
 
 enum { CHECK_WALL_MS = 5000, TRIES = 2 };
 
-static void
-add_buffers(const struct cuda_recording *recording, const struct task *t, json_t *job)
+void
+gpu_add_buffers(const struct cuda_recording *recording, const struct task *t, json_t *job)
 {
 	json_t *buffers = json_array();
 
@@ -27,8 +27,8 @@ add_buffers(const struct cuda_recording *recording, const struct task *t, json_t
 	json_object_set_new(job, "buffers", buffers);
 }
 
-static int
-add_file(const char *folder, const char *name, struct buf *out, struct buf *err)
+int
+gpu_add_file(const char *folder, const char *name, struct buf *out, struct buf *err)
 {
 	struct buf path = BUF_INIT;
 
@@ -45,7 +45,7 @@ pack_check(const struct task *t, const char *folder, const struct cuda_recording
 	json_t *job = json_pack("{s:s}", "do", "check");
 
 	message_release(m);
-	add_buffers(recording, t, job);
+	gpu_add_buffers(recording, t, job);
 	rec_json_dump(job, &m->part[0]);
 	json_decref(job);
 	plan_write(recording->plan, &m->part[1]);
@@ -53,7 +53,7 @@ pack_check(const struct task *t, const char *folder, const struct cuda_recording
 		if (inputs[i].bytes)
 			buf_add(&m->part[4], inputs[i].data, inputs[i].bytes);
 	m->parts = 5;
-	return add_file(folder, "device.ptx", &m->part[2], err) || add_file(folder, "device.fatbin", &m->part[3], err) ? -1 : 0;
+	return gpu_add_file(folder, "device.ptx", &m->part[2], err) || gpu_add_file(folder, "device.fatbin", &m->part[3], err) ? -1 : 0;
 }
 
 /* ---- the answer */
@@ -83,8 +83,8 @@ take_outputs(const struct task *t, const struct task_workload *w, const struct b
 }
 
 /* Names as in the source, not as the compiler writes them. */
-static json_t *
-readable_findings(const json_t *findings)
+json_t *
+gpu_readable_findings(const json_t *findings)
 {
 	static const char *const texts[] = { "kernel", "message" };
 	json_t *out = json_deep_copy(findings), *finding;
@@ -126,7 +126,7 @@ read_answer(const struct task *t, const struct task_workload *w, const struct me
 	result->status = known_status(rec_json_string(report, "status", ""));
 	buf_adds(&result->reason, rec_json_string(report, "reason", ""));
 	buf_adds(&result->printed, rec_json_string(report, "printed", ""));
-	result->findings = readable_findings(json_object_get(report, "findings"));
+	result->findings = gpu_readable_findings(json_object_get(report, "findings"));
 	json_decref(report);
 	if (!result->status || !json_is_array(result->findings))
 		return buf_err(err, "the GPU worker's report is not well formed");

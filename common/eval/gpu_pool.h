@@ -23,4 +23,12 @@ void gpu_pool_distrust(struct gpu_session *session);
 /* What `km-gpu --list` said of the session's GPU. Borrowed. */
 const json_t *gpu_pool_device(const struct gpu_session *session);
 
+/* ---- gpu.c: parts of a message */
+/* "buffers" of the job. */
+void gpu_add_buffers(const struct cuda_recording *recording, const struct task *t, json_t *job);
+/* A file of a build's folder. 0, or -1 with a sentence. */
+int gpu_add_file(const char *folder, const char *name, struct buf *out, struct buf *err);
+/* A copy with names as in the source. Returned owned. */
+json_t *gpu_readable_findings(const json_t *findings);
+
 #endif

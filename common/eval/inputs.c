@@ -128,6 +128,28 @@ make_one(const struct task *t, const struct task_tensor *tensor, const struct ta
 }
 
 int
+inputs_jobs(const struct task *t, const struct task_workload *w, const struct inputs_key *key, struct generate_job *jobs,
+	struct buf *err)
+{
+	for (int i = 0; i < t->inputs; i++) {
+		const struct task_tensor *tensor = &t->input[i];
+		struct generate_source source = { key->seed, key->trial, t->id, key->source, w->name, tensor->name };
+		unsigned char bytes[GENERATE_KEY_BYTES];
+		struct generate_domain domain;
+		struct buf why = BUF_INIT;
+		int64_t shape[TASK_MAX_RANK];
+
+		task_shape(t, tensor, w, shape);
+		generate_key(&source, bytes);
+		memset(&jobs[i], 0, sizeof jobs[i]);
+		if (read_domain(t, tensor, w, &domain, &why) ||
+		    generate_job(bytes, &domain, tensor->dtype, tensor->rank, shape, &jobs[i], &why))
+			return in_context(tensor, w, &why, err);
+	}
+	return 0;
+}
+
+int
 inputs_make(const struct task *t, const struct task_workload *w, const struct inputs_key *key, struct tensor *tensors,
 	struct buf *err)
 {

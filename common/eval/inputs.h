@@ -3,6 +3,7 @@
 #define EVAL_INPUTS_H
 
 #include "eval/task.h"
+#include "tensor/generate.h"
 #include "tensor/tensor.h"
 
 /* What decides the inputs, besides the task: SHA-256 over all of these and the tensor's name. */
@@ -18,5 +19,8 @@ int inputs_check_domain(const struct task *t, const struct task_tensor *tensor, 
  * 0, or -1 with a sentence and nothing to release. */
 int inputs_make(const struct task *t, const struct task_workload *w, const struct inputs_key *key,
 	struct tensor *tensors, struct buf *err);
+/* What a GPU needs to make the same, one for each input. 0, or -1 with a sentence. */
+int inputs_jobs(const struct task *t, const struct task_workload *w, const struct inputs_key *key,
+	struct generate_job *jobs, struct buf *err);
 
 #endif

@@ -274,13 +274,25 @@ rec_json_boolean(const json_t *object, const char *key, int otherwise)
 	return json_is_boolean(value) ? json_is_true(value) : otherwise;
 }
 
-double
-rec_json_round3(double value)
+static double
+round_to(double value, int digits)
 {
 	char text[40];
 
 	if (!isfinite(value))
 		return value;
-	snprintf(text, sizeof text, "%.3g", value);
+	snprintf(text, sizeof text, "%.*g", digits, value);
 	return strtod(text, NULL);
+}
+
+double
+rec_json_round3(double value)
+{
+	return round_to(value, 3);
+}
+
+double
+rec_json_round6(double value)
+{
+	return round_to(value, 6);
 }

@@ -28,5 +28,7 @@ int rec_json_boolean(const json_t *object, const char *key, int otherwise);
 
 /* Rounds to three significant digits, the form in which error figures are kept. */
 double rec_json_round3(double value);
+/* To six: the form of measured times and ratios. */
+double rec_json_round6(double value);
 
 #endif

@@ -210,6 +210,55 @@ static const struct field output_hash[] = {
 	{ "xxh3_128", KIND_STRING, .flags = REQUIRED, .about = "of the bytes, as they lie in memory", .form = FORM_ID },
 	{ 0 }
 };
+static const struct field timing_gpu[] = {
+	{ "name", KIND_STRING, .flags = REQUIRED | NONEMPTY },
+	{ "uuid", KIND_STRING, .flags = REQUIRED },
+	{ "driver_version", KIND_INTEGER, .flags = NOT_NEGATIVE, .about = "13000: of CUDA 13.0" },
+	{ "clock_khz", KIND_INTEGER, .flags = NOT_NEGATIVE, .about = "the highest of the multiprocessors" },
+	{ "memory_clock_khz", KIND_INTEGER, .flags = NOT_NEGATIVE },
+	{ 0 }
+};
+static const struct field timing_noise[] = {
+	{ "pairs", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE },
+	{ "ratio", KIND_NUMBER, .flags = NULLABLE, .about = "trimmed mean of the pairs, 1 but for noise" },
+	{ "interval", KIND_NUMBER, .flags = ARRAY | NULLABLE, .about = "95%: low, high" },
+	{ 0 }
+};
+static const struct field timing_baseline[] = {
+	{ "kind", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "first_correct: the task's first correct solution" },
+	{ "solution_id", KIND_STRING, .flags = NULLABLE, .form = FORM_ID },
+	{ "median_us", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE, .about = "absent where it is this solution" },
+	{ "pairs", KIND_INTEGER, .flags = NULLABLE | NOT_NEGATIVE, .about = "in random order, each on the same inputs" },
+	{ "ratio", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE,
+		.about = "time of this solution over the baseline's: trimmed mean of the pairs; none below 10 us" },
+	{ "interval", KIND_NUMBER, .flags = ARRAY | NULLABLE, .about = "95%: low, high" },
+	{ 0 }
+};
+static const struct field timing_host_check[] = {
+	{ "event_us", KIND_NUMBER, .flags = 0, .about = "by events, less an empty kernel" },
+	{ "host_us", KIND_NUMBER, .flags = 0, .about = "by the host's clock, less an empty kernel" },
+	{ "gap_us", KIND_NUMBER, .flags = 0, .about = "from the event before the flush to the start" },
+	{ "empty_gap_us", KIND_NUMBER, .flags = 0, .about = "the same before an empty kernel" },
+	{ 0 }
+};
+static const struct field timing[] = {
+	{ "protocol", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "TIMING_PROTOCOL" },
+	{ "gpu", KIND_RECORD, .flags = REQUIRED, .record = "timing_gpu" },
+	{ "median_us", KIND_NUMBER, .flags = REQUIRED | NOT_NEGATIVE, .about = "of solve() by events, caches flushed" },
+	{ "empty_kernel_us", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE, .about = "the same of a kernel that does nothing" },
+	{ "copy_gb_per_s", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE, .about = "measured: read and written together" },
+	{ "floor_us", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE, .about = "outputs at that rate: less is SUSPICIOUS" },
+	{ "operations", KIND_INTEGER, .flags = NOT_NEGATIVE },
+	{ "graph", KIND_BOOLEAN, .flags = 0, .about = "launched as a CUDA graph: the plan is long" },
+	{ "noise", KIND_RECORD, .flags = NULLABLE, .about = "this solution against itself", .record = "timing_noise" },
+	{ "baseline", KIND_RECORD, .flags = NULLABLE, .record = "timing_baseline" },
+	{ "host_check", KIND_RECORD, .flags = NULLABLE, .record = "timing_host_check" },
+	{ "judged_launches", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE,
+		.about = "timed ones whose outputs were compared with the baseline's in every element" },
+	{ "samples", KIND_STRING, .flags = NULLABLE, .about = "in the store: float32 triples, this solution's then the baseline's",
+		.form = FORM_ID },
+	{ 0 }
+};
 static const struct field evaluation[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED,
 		.about = "of solution, workload, trial, target and protocol", .form = FORM_ID },
@@ -240,6 +289,7 @@ static const struct field evaluation[] = {
 	{ "counters", KIND_INTEGER_MAP, .flags = NOT_NEGATIVE | NULLABLE,
 		.about = "counted by the PTX machine" },
 	{ "cost", KIND_NUMBER, .flags = NOT_NEGATIVE | NULLABLE, .about = "weighted sum of counters; no time" },
+	{ "timing", KIND_RECORD, .flags = NULLABLE, .about = "measured on a GPU; in no id", .record = "timing" },
 	{ "compile_log", KIND_STRING, .flags = NULLABLE, .about = "head and tail, 4 KB" },
 	{ "printed", KIND_STRING, .flags = NULLABLE, .about = "by device code" },
 	{ "final", KIND_BOOLEAN, .flags = 0, .about = "given by the independent verdict" },
@@ -711,6 +761,11 @@ const struct record rec_table[] = {
 	{ "mismatch", mismatch, false, NULL },
 	{ "output_hash", output_hash, false, NULL },
 	{ "finding", finding, false, NULL },
+	{ "timing", timing, false, NULL },
+	{ "timing_gpu", timing_gpu, false, NULL },
+	{ "timing_noise", timing_noise, false, NULL },
+	{ "timing_baseline", timing_baseline, false, NULL },
+	{ "timing_host_check", timing_host_check, false, NULL },
 	{ "function_call", function_call, false, NULL },
 	{ "tool_call", tool_call, false, NULL },
 	{ "message", message, false, NULL },

@@ -21,7 +21,8 @@ static const char task_text[] =
 	"\"inputs\":[{\"name\":\"x\",\"dtype\":\"float32\",\"shape\":[\"N\"],\"domain\":{\"distribution\":\"normal\"}}],"
 	"\"outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[\"N\"]}],\"rtol\":1e-6,\"atol\":1e-6,"
 	"\"workloads\":[{\"name\":\"odd\",\"role\":\"check\",\"axes\":{\"N\":1003}},"
-	"{\"name\":\"small\",\"role\":\"check\",\"axes\":{\"N\":33}}]}";
+	"{\"name\":\"small\",\"role\":\"check\",\"axes\":{\"N\":33}},"
+	"{\"name\":\"real\",\"role\":\"bench\",\"axes\":{\"N\":5000}}]}";
 
 static char *folder;
 static struct task *task;
@@ -78,6 +79,31 @@ candidates_get_their_verdicts(void **unused)
 	expect("standin_overruns", "RUNTIME_ERROR", "4 bytes next to an output were overwritten");
 	expect("standin_faults", "RUNTIME_ERROR", "kernel standin_faults: the GPU stopped it at an address outside");
 	expect("standin_dies", "RUNTIME_ERROR", "kernel standin_dies: it took the GPU's process down");
+}
+
+/* The first that is right is the baseline of the others. What the clock says here means nothing. */
+static void
+a_bench_workload_is_timed(void **unused)
+{
+	struct eval_summary summary;
+	json_t *first = evaluate("standin_works", 0, &summary), *list = evaluate("standin_works", 50, &summary);
+	const json_t *timing = json_object_get(json_array_get(first, 2), "timing");
+
+	(void)unused;
+	assert_string_equal(rec_json_string(json_array_get(first, 2), "workload", ""), "real");
+	assert_string_equal(rec_json_string(json_array_get(first, 2), "status", ""), "PASSED");
+	assert_true(rec_json_number(timing, "median_us", -1) >= 0);
+	assert_null(json_object_get(json_object_get(timing, "baseline"), "median_us"));
+	timing = json_object_get(json_array_get(list, 2), "timing");
+	assert_string_equal(rec_json_string(json_object_get(timing, "baseline"), "solution_id", ""),
+		rec_json_string(json_array_get(first, 2), "solution_id", "?"));
+	assert_true(rec_json_integer(json_object_get(timing, "baseline"), "pairs", 0) >= 100);
+	assert_true(rec_json_integer(timing, "judged_launches", 0) > 2);
+	assert_int_equal(rec_json_integer(json_object_get(timing, "noise"), "pairs", 0), 50);
+	/* Too short for a ratio. */
+	assert_null(json_object_get(json_object_get(timing, "baseline"), "ratio"));
+	json_decref(first);
+	json_decref(list);
 }
 
 static void
@@ -202,6 +228,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_are_refused_by_name),
 		cmocka_unit_test(candidates_get_their_verdicts),
+		cmocka_unit_test(a_bench_workload_is_timed),
 		cmocka_unit_test(what_a_kernel_prints_is_no_answer),
 		cmocka_unit_test(a_hang_is_killed_and_not_kept),
 		cmocka_unit_test(a_fault_leaves_others_alone),
