@@ -267,7 +267,7 @@ oracle_new(struct store *store, const char *python)
 	struct oracle *oracle = xcalloc(1, sizeof *oracle);
 
 	oracle->store = store;
-	oracle->torch = torch_new(python);
+	oracle->torch = torch_new(python, false);
 	return oracle;
 }
 
