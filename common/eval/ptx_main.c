@@ -7,11 +7,14 @@
 
 #include "base/die.h"
 #include "base/io.h"
+#include "cuda/occupancy.h"
 #include "cuda/plan.h"
 #include "eval/names.h"
 #include "ptx/ptx.h"
 #include "rec/json.h"
 
+/* of an H200, whose profile answers what solve() asks */
+enum { MULTIPROCESSORS = 132, MAX_THREADS = 1024, MAX_SHARED_BYTES = 232448 };
 enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16 };
 /* What else takes time counts against the budget too, as the lane instructions that would take about as long: else a
  * plan of empty blocks or of memsets meets the wall clock, which is no verdict. */
@@ -27,6 +30,7 @@ struct worker {
 	int poison[MAX_BUFFERS];
 	uint32_t buffers;
 	bool checked, repeating, keeps_state;
+	uint64_t schedule;		/* seed of the order of blocks and warps; 0: the plain order */
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
 	enum ptx_status status;
@@ -65,6 +69,7 @@ read_job(struct worker *w, const char *folder)
 	w->buffers = (uint32_t)json_array_size(list);
 	w->checked = rec_json_boolean(job, "checked", 0);
 	w->budget = (uint64_t)rec_json_integer(job, "budget", 0);
+	w->schedule = (uint64_t)rec_json_integer(job, "schedule", 0);
 	/* The names stay borrowed from the job, which lives as long as the process. */
 	buf_release(&text);
 }
@@ -213,30 +218,35 @@ charge_launch(struct worker *w, const struct plan_launch *l, const char *name)
 	return held;
 }
 
+/* How many of its blocks the GPU runs at once, by what ptxas says of its registers. */
+static uint32_t
+resident_blocks(const struct worker *w, const struct plan_launch *l)
+{
+	const struct plan_kernel *kernel = &w->plan->kernel[l->kernel];
+	const struct ptx_kernel *k = ptx_kernel_find(w->module, kernel->name);
+	const uint32_t *limit = k ? k->max_threads : NULL;
+	struct occupancy_kernel o = { kernel->registers, kernel->static_shared,
+		limit && limit[0] ? limit[0] * limit[1] * limit[2] : MAX_THREADS, MAX_SHARED_BYTES - kernel->static_shared, -1 };
+	uint32_t blocks = occupancy_blocks(&o, l->block[0] * l->block[1] * l->block[2], l->dynamic_shared_bytes);
+
+	return MULTIPROCESSORS * (blocks ? blocks : 1);
+}
+
 static void
 launch(struct worker *w, const struct plan_launch *l)
 {
-	struct ptx_options options = { .checked = w->checked, .max_findings = MAX_FINDINGS };
+	struct ptx_options options = { .checked = w->checked, .max_findings = MAX_FINDINGS, .schedule = w->schedule };
 	struct ptx_launch how = { .kernel = w->plan->kernel[l->kernel].name, .dynamic_shared = l->dynamic_shared_bytes,
-		.params = l->arguments, .params_bytes = l->argument_bytes };
+		.params = l->arguments, .params_bytes = l->argument_bytes, .cooperative = l->cooperative,
+		.max_resident = resident_blocks(w, l) };
 	struct ptx_counters counters = { 0 };
 
-	if (l->cluster[0] > 1 || l->cluster[1] > 1 || l->cluster[2] > 1) {
-		w->status = PTX_UNSUPPORTED;
-		buf_addf(&w->reason, "kernel %s is launched in clusters, which the PTX machine does not model", how.kernel);
-		return;
-	}
-	if (l->cooperative && (uint64_t)l->grid[0] * l->grid[1] * l->grid[2] > 1) {
-		w->status = PTX_UNSUPPORTED;
-		buf_addf(&w->reason, "kernel %s is launched cooperatively, which the PTX machine does not model",
-			how.kernel);
-		return;
-	}
 	if (!charge_launch(w, l, how.kernel))
 		return;
 	options.budget = left_of_budget(w) ? left_of_budget(w) : 1;	/* 0 would be none */
 	memcpy(how.grid, l->grid, sizeof how.grid);
 	memcpy(how.block, l->block, sizeof how.block);
+	memcpy(how.cluster, l->cluster, sizeof how.cluster);
 	ptx_machine_set_options(w->machine, &options);
 	w->status = ptx_launch(w->machine, &how, &counters, &w->reason);
 	if (w->status == PTX_BUDGET) {		/* the whole budget says more than what was left of it */

@@ -118,12 +118,13 @@ operate_half(enum operation operation, enum type type, uint16_t old, uint16_t v)
 HANDLER(atomic_add_f32)
 {
 	char *pointers[LANES];
-	const struct block *block = w->block;
+	const struct cluster *c = w->block->cluster;
+	const struct block *first = &c->blocks[0], *last = &c->blocks[c->n_blocks - 1];	/* their memory is in one piece */
 	UNUSED(wide);
 	find_lanes(i, w, mask, 4, pointers);
 	EACH_IN(mask, l) {
 		f32 *p = (f32 *)(void *)pointers[l], old = *p;
-		bool shared = pointers[l] >= block->shared && pointers[l] < block->shared + block->shared_bytes;
+		bool shared = pointers[l] >= first->shared && pointers[l] < last->shared + last->shared_bytes;
 		*p = add_f32(old, REG(f32, i->b)[l], !shared);
 		if (i->d != NO_REG)
 			REG(f32, i->d)[l] = old;

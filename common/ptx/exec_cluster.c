@@ -7,7 +7,9 @@
 enum { RANK_SHIFT = 24 };
 _Static_assert(WINDOW_BYTES == 1ull << RANK_SHIFT, "an offset in shared memory stays below the rank");
 
-#define OF_RANK(address, rank) (((address) & (WINDOW_BYTES - 1)) | (uint64_t)((rank) + 1) << RANK_SHIFT)
+/* The block's own memory keeps its plain address, so that pointers to the same place are equal. */
+#define OF_RANK(address, to) (((address) & (WINDOW_BYTES - 1)) \
+	| ((to) == w->block->rank ? 0 : (uint64_t)((to) + 1) << RANK_SHIFT))
 #define RANK_OF(address) ((address) >> RANK_SHIFT ? (uint32_t)((address) >> RANK_SHIFT) - 1 : own)
 
 BINARY_ONE(map_shared_32, u32, u32, u32, OF_RANK(x, y))

@@ -238,8 +238,9 @@ HANDLER(isspacep)
 	UNUSED(wide);
 	EACH_IN(mask, l) {
 		uint64_t a = REG(u64, i->a)[l];
-		bool in = i->space == PTX_SPACE_GLOBAL ? a - SHARED_WINDOW >= WINDOW_BYTES && a - LOCAL_WINDOW >= WINDOW_BYTES
-			&& a - PARAM_WINDOW >= WINDOW_BYTES : a - windows[i->space] < WINDOW_BYTES;
+		bool in = i->space == PTX_SPACE_GLOBAL ? a - SHARED_WINDOW >= SHARED_WINDOW_BYTES && a - LOCAL_WINDOW >= WINDOW_BYTES
+			&& a - PARAM_WINDOW >= WINDOW_BYTES
+			: a - windows[i->space] < (i->sub ? SHARED_WINDOW_BYTES : WINDOW_BYTES);
 		result |= (uint32_t)in << l;
 	}
 	set_predicate(w, i->d, result, mask);
@@ -687,6 +688,7 @@ static const struct row rows[] = {
 	DECODED("mov", ".pred|.b16|.u16|.s16|.f16|.bf16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128", decode_mov),
 	DECODED("cvta", ".to? .global|.shared|.shared::cta|.local|.const|.param .u64", decode_cvta),
 	{ "isspacep", ".global|.shared|.shared::cta|.local|.param", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep } },
+	{ "isspacep", ".shared::cluster", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep }, .sub = 1 },
 	DECODED("cvt", ".sat? " INTEGERS " " INTEGERS, decode_cvt),
 	DECODED("cvt", TO_INTEGER " .ftz? .sat? " INTEGERS " " FLOATS, decode_cvt),
 	DECODED("cvt", DIRECTED " .sat? " FLOATS " " INTEGERS, decode_cvt),

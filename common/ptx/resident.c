@@ -134,7 +134,7 @@ special_value(const struct machine_core *core, enum special special, const struc
 	case SR_SMID: return 0;
 	case SR_NSMID: return SM_COUNT;
 	case SR_DYNAMIC_SMEM: return b->shared_bytes - core->image->shared_bytes;
-	case SR_TOTAL_SMEM: return b->shared_bytes;
+	case SR_TOTAL_SMEM: return (b->shared_bytes + 127) & ~127u;
 	case SR_WARP_SZ: return LANES;
 	case SR_CLUSTER_CTARANK: return b->rank;
 	case SR_CLUSTER_NCTARANK: return c->n_blocks;
@@ -515,7 +515,11 @@ grid_run(struct machine_core *core, const struct ptx_launch *l, const struct ptx
 	core->memory_used = 0;
 	core->stores = 1;
 	core->random = core->options.schedule;
-	core->workspace = l->cooperative ? xcalloc(1, GRID_WORKSPACE_BYTES) : NULL;
+	if (l->cooperative) {
+		static const uint32_t words[GRID_WORKSPACE_BYTES / 4] = { 0x10, 0, 1 };	/* as on an H200; the barrier is word 1 */
+		core->workspace = xmalloc(sizeof words);
+		memcpy(core->workspace, words, sizeof words);
+	}
 	g.params = aligned(k->params_bytes + 16);
 	memset(g.params, 0, k->params_bytes + 16);
 	if (k->params_bytes)

@@ -888,10 +888,10 @@ probe_group(struct warp *w, uint32_t *idle, uint64_t limit, uint64_t *executed)
 	struct machine_core *core = w->core;
 	struct group g;
 	struct snapshot s = { 0 };
-	uint64_t barriers = core->counters.barriers, steps = 0, next = 0;
+	uint64_t barriers = core->counters.barriers, stores = core->stores, steps = 0, next = 0;
 	size_t printed = core->output.len;
 	uint32_t alive = w->alive, ran = 0;
-	bool more = pick(w, &g), changed = false;
+	bool more = pick(w, &g), changed = false;	/* copies that were under way count in core->stores alone */
 	while (more && !(g.mask & *idle)) {
 		set_keys(w, g.mask, KEY(g.depth, g.pc));
 		if (steps && g.pc == s.pc && g.mask == s.mask && same_as_snapshot(w, &g, &s)) {
@@ -918,7 +918,7 @@ probe_group(struct warp *w, uint32_t *idle, uint64_t limit, uint64_t *executed)
 			more = pick(w, &g);
 		}
 		changed |= memory_changed(core);
-		if (changed || barriers != core->counters.barriers || alive != w->alive || printed != core->output.len
+		if (changed || stores != core->stores || barriers != core->counters.barriers || alive != w->alive || printed != core->output.len
 			|| *executed > limit) {
 			if (more)
 				set_keys(w, g.mask, KEY(g.depth, g.pc));

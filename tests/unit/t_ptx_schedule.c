@@ -398,6 +398,21 @@ test_cluster_addresses(void **state)
 }
 
 static void
+test_cluster_pointers(void **state)
+{
+	(void)state;
+	EACH_MANNER {
+		open_machine();
+		int *y = memory("y", 64);
+		struct { int *y; } p = { y };
+		launch_right(LAUNCH("cluster_pointers", 2, 1, .cluster = { 2, 1, 1 }));
+		const int want[4] = { 1110, 1110, 8, 8 };
+		assert_memory_equal(y, want, sizeof want);
+		rig_close(&rig);
+	}
+}
+
+static void
 test_cluster_leavers(void **state)
 {
 	(void)state;
@@ -499,7 +514,7 @@ main(void)
 		cmocka_unit_test(test_warp_ring), cmocka_unit_test(test_half_warps), cmocka_unit_test(test_pipeline),
 		cmocka_unit_test(test_barrier_reductions), cmocka_unit_test(test_partial_masks),
 		cmocka_unit_test(test_cluster_registers), cmocka_unit_test(test_cluster_histogram), cmocka_unit_test(test_cluster_ring),
-		cmocka_unit_test(test_cluster_addresses), cmocka_unit_test(test_cluster_leavers), cmocka_unit_test(test_cluster_faults),
+		cmocka_unit_test(test_cluster_addresses), cmocka_unit_test(test_cluster_pointers), cmocka_unit_test(test_cluster_leavers), cmocka_unit_test(test_cluster_faults),
 		cmocka_unit_test(test_stuck),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -377,6 +377,25 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_addresses(int *y)
 	c.sync();
 }
 
+// Which pointers are equal, and which lie in whose memory; as on an H200.
+extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_pointers(int *y)
+{
+	__shared__ float s;
+	cg::cluster_group c = cg::this_cluster();
+	unsigned r = c.block_rank(), in_cta, in_cluster, other_cta;
+	s = __uint_as_float(3);
+	c.sync();
+	float *mine = c.map_shared_rank(&s, r), *other = c.map_shared_rank(&s, r ^ 1);
+	asm("{.reg .pred p; isspacep.shared::cta p, %1; selp.u32 %0, 1, 0, p;}" : "=r"(in_cta) : "l"(mine));
+	asm("{.reg .pred p; isspacep.shared::cluster p, %1; selp.u32 %0, 1, 0, p;}" : "=r"(in_cluster) : "l"(other));
+	asm("{.reg .pred p; isspacep.shared::cta p, %1; selp.u32 %0, 1, 0, p;}" : "=r"(other_cta) : "l"(other));
+	atomicAdd(other, __uint_as_float(5));		// shared memory keeps denormals
+	c.sync();
+	y[r] = (mine == &s) * 1000 + in_cta * 100 + in_cluster * 10 + other_cta;
+	y[2 + r] = __float_as_int(s);
+	c.sync();
+}
+
 // The last thread of block 0 ends early: the barrier of the cluster does not wait for it.
 extern "C" __global__ void __cluster_dims__(2, 1, 1) cluster_leavers(int *y)
 {
