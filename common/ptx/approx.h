@@ -171,6 +171,16 @@ fused_odd(float a, float b, float c)
 	return float_odd(sum_odd((double)a * b, c));
 }
 
+/* The same for halves alone: products and errors of the sum are exact in float, and eight lanes go at once. */
+static inline float
+half_fused_odd(float a, float b, float c)
+{
+	float p = a * b, s = p + c, d = s - p, error = (p - (s - d)) + (c - d);
+	uint32_t bits = bits_of_float(s), towards = (bits_of_float(error) ^ bits) >> 31;	/* 1: to zero */
+	uint32_t inexact = error < 0 || error > 0 ? 1 : 0;
+	return float_of_bits(bits + (inexact & ~bits & 1) * (1 - 2 * towards));
+}
+
 static inline uint16_t
 bf16_round(float f)
 {
