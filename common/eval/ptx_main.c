@@ -15,11 +15,18 @@
 
 /* of an H200, whose profile answers what solve() asks */
 enum { MULTIPROCESSORS = 132, MAX_THREADS = 1024, MAX_SHARED_BYTES = 232448 };
-enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16 };
+enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16,
+	MAX_RANK = 8 };
 /* What else takes time counts against the budget too, as the lane instructions that would take about as long: else a
  * plan of empty blocks or of memsets meets the wall clock, which is no verdict. */
 enum { COST_OF_BLOCK = 32, BYTES_PER_COST = 64 };
 #define MAX_INPUT_BYTES ((size_t)2 << 30)
+
+struct elements {
+	int64_t shape[MAX_RANK];
+	int rank;
+	uint32_t bytes;		/* of one; 0: unknown */
+};
 
 struct worker {
 	struct ptx_module *module;
@@ -28,6 +35,7 @@ struct worker {
 	struct plan *plan;
 	struct plan_buffer buffer[MAX_BUFFERS];
 	int poison[MAX_BUFFERS];
+	struct elements elements[MAX_BUFFERS];	/* of outputs */
 	uint32_t buffers;
 	bool checked, repeating, keeps_state;
 	uint64_t schedule;		/* seed of the order of blocks and warps; 0: the plain order */
@@ -51,6 +59,19 @@ read_input(const char *folder, const char *name, size_t max_bytes)
 }
 
 static void
+read_elements(const json_t *buffer, struct elements *e)
+{
+	const json_t *shape = json_object_get(buffer, "shape");
+
+	e->rank = (int)json_array_size(shape);
+	if (e->rank > MAX_RANK)
+		die(EX_DATAERR, "job.json: an output of %d dimensions", e->rank);
+	for (int i = 0; i < e->rank; i++)
+		e->shape[i] = json_integer_value(json_array_get(shape, (size_t)i));
+	e->bytes = (uint32_t)rec_json_integer(buffer, "element_bytes", 0);
+}
+
+static void
 read_job(struct worker *w, const char *folder)
 {
 	struct buf text = read_input(folder, "job.json", MAX_FILE_BYTES), err = BUF_INIT;
@@ -65,6 +86,7 @@ read_job(struct worker *w, const char *folder)
 			(uint64_t)rec_json_integer(item, "address", 0), (uint64_t)rec_json_integer(item, "bytes", 0),
 			rec_json_boolean(item, "output", 0) };
 		w->poison[i] = (int)rec_json_integer(item, "poison", 0xff);
+		read_elements(item, &w->elements[i]);
 	}
 	w->buffers = (uint32_t)json_array_size(list);
 	w->checked = rec_json_boolean(job, "checked", 0);
@@ -235,7 +257,8 @@ resident_blocks(const struct worker *w, const struct plan_launch *l)
 static void
 launch(struct worker *w, const struct plan_launch *l)
 {
-	struct ptx_options options = { .checked = w->checked, .max_findings = MAX_FINDINGS, .schedule = w->schedule };
+	struct ptx_options options = { .checked = w->checked, .racecheck = w->checked, .max_findings = MAX_FINDINGS,
+		.schedule = w->schedule };
 	struct ptx_launch how = { .kernel = w->plan->kernel[l->kernel].name, .dynamic_shared = l->dynamic_shared_bytes,
 		.params = l->arguments, .params_bytes = l->argument_bytes, .cooperative = l->cooperative,
 		.max_resident = resident_blocks(w, l) };
@@ -387,6 +410,16 @@ run_plan(struct worker *w)
 	}
 }
 
+/* Before later calls poison them anew. */
+static void
+check_outputs(struct worker *w)
+{
+	for (uint32_t i = 0; i < w->buffers; i++)
+		if (w->buffer[i].output)
+			ptx_check_written(w->machine, w->buffer[i].address, w->elements[i].bytes, w->elements[i].rank,
+				w->elements[i].shape);
+}
+
 /* ---- later calls */
 
 /* Puts what lies in the outputs aside, or back. */
@@ -489,7 +522,7 @@ call_again(struct worker *w, const struct buf *inputs)
 	w->repeating = true;
 	run_plan(w);
 	w->total = total;
-	if (w->status == PTX_OK && ptx_finding_count(w->machine) == 0)
+	if (w->status == PTX_OK && ptx_error_count(w->machine) == 0)
 		return true;
 	buf_adds(&w->reason, w->reason.len ? " This is in a later call of solve()." : "");
 	return false;
@@ -557,12 +590,27 @@ readable(const char *text)
 	return value;
 }
 
+/* The other access of a race. */
+static void
+add_other(const struct ptx_finding *f, json_t *out)
+{
+	if (f->other_file && f->other_line) {
+		json_object_set_new(out, "other_file", rec_json_text(f->other_file, strlen(f->other_file)));
+		json_object_set_new(out, "other_line", json_integer(f->other_line));
+	}
+	json_object_set_new(out, "other_block", triple(f->other_block));
+	json_object_set_new(out, "other_thread", triple(f->other_thread));
+}
+
 static json_t *
 finding_json(const struct ptx_finding *f)
 {
 	json_t *out = json_pack("{s:s, s:s}", "check", ptx_check_name(f->check), "kind", ptx_kind_name(f->kind));
 
-	json_object_set_new(out, "kernel", readable(f->kernel));
+	if (ptx_is_warning(f))
+		json_object_set_new(out, "severity", json_string("warning"));
+	if (f->kernel[0])
+		json_object_set_new(out, "kernel", readable(f->kernel));
 	if (f->file)
 		json_object_set_new(out, "file", rec_json_text(f->file, strlen(f->file)));
 	if (f->line)
@@ -571,8 +619,10 @@ finding_json(const struct ptx_finding *f)
 		json_object_set_new(out, "inlined_file", rec_json_text(f->inlined_file, strlen(f->inlined_file)));
 		json_object_set_new(out, "inlined_line", json_integer(f->inlined_line));
 	}
-	json_object_set_new(out, "block", triple(f->block));
-	json_object_set_new(out, "thread", triple(f->thread));
+	if (f->kernel[0]) {
+		json_object_set_new(out, "block", triple(f->block));
+		json_object_set_new(out, "thread", triple(f->thread));
+	}
 	json_object_set_new(out, "space", json_string(ptx_space_name(f->space)));
 	if (f->buffer) {
 		json_object_set_new(out, "buffer", readable(f->buffer));
@@ -581,6 +631,8 @@ finding_json(const struct ptx_finding *f)
 	if (f->size_bytes)
 		json_object_set_new(out, "size_bytes", json_integer(f->size_bytes));
 	json_object_set_new(out, "lanes", json_integer((json_int_t)f->count));
+	if (f->pair)
+		add_other(f, out);
 	json_object_set_new(out, "message", readable(f->message));
 	return out;
 }
@@ -604,12 +656,20 @@ static const char *
 verdict(const struct worker *w)
 {
 	switch (w->status) {
-	case PTX_OK: return ptx_finding_count(w->machine) ? "RUNTIME_ERROR" : w->keeps_state ? "SUSPICIOUS" : "PASSED";
+	case PTX_OK: return ptx_error_count(w->machine) ? "RUNTIME_ERROR" : w->keeps_state ? "SUSPICIOUS" : "PASSED";
 	case PTX_BUDGET: return "TIMEOUT";
 	case PTX_UNSUPPORTED: return "UNSUPPORTED";
 	case PTX_FAULT: case PTX_DEADLOCK: case PTX_REFUSED: break;
 	}
 	return "RUNTIME_ERROR";
+}
+
+static void
+add_findings(const struct worker *w, bool warnings, json_t *list)
+{
+	for (size_t i = 0; i < ptx_finding_count(w->machine); i++)
+		if (ptx_is_warning(ptx_finding_at(w->machine, i)) == warnings)
+			json_array_append_new(list, finding_json(ptx_finding_at(w->machine, i)));
 }
 
 static void
@@ -619,13 +679,15 @@ write_report(struct worker *w, const char *folder)
 	json_t *findings = json_array();
 	const struct buf *printed = ptx_output(w->machine);
 
-	for (size_t i = 0; i < ptx_finding_count(w->machine); i++)
-		json_array_append_new(findings, finding_json(ptx_finding_at(w->machine, i)));
+	add_findings(w, false, findings);
 	if (w->status == PTX_OK && json_array_size(findings))
-		buf_adds(&w->reason, ptx_finding_at(w->machine, 0)->message);
+		buf_adds(&w->reason, rec_json_string(json_array_get(findings, 0), "message", ""));
+	add_findings(w, true, findings);
 	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:o}", "status", verdict(w), "reason",
 		readable(buf_str(&w->reason)), "findings", findings, "counters",
 		counters_json(&w->total), "printed", rec_json_text(buf_str(printed), printed->len));
+	if (ptx_findings_dropped(w->machine))
+		json_object_set_new(report, "findings_dropped", json_integer((json_int_t)ptx_findings_dropped(w->machine)));
 	rec_json_dump(report, &text);
 	buf_addf(&path, "%s/report.json", folder);
 	check(io_write_file(buf_str(&path), buf_str(&text), text.len, &err), &err);
@@ -659,7 +721,7 @@ main(int argc, char **argv)
 		die(EX_USAGE, "usage: km-ptx IN OUT");
 	read_job(&w, argv[1]);
 	read_code(&w, argv[1]);
-	options.checked = w.checked;
+	options.checked = options.racecheck = w.checked;
 	w.machine = ptx_machine_new(w.module, &options, &err);
 	if (!w.machine)
 		die(EX_UNAVAILABLE, "%s", buf_str(&err));
@@ -668,7 +730,9 @@ main(int argc, char **argv)
 	w.others = read_input(argv[1], "others.bin", MAX_INPUT_BYTES);
 	place_buffers(&w);
 	run_plan(&w);
-	if (w.checked && w.status == PTX_OK && !ptx_finding_count(w.machine) && frees_all(w.plan))
+	if (w.checked && w.status == PTX_OK)
+		check_outputs(&w);
+	if (w.checked && w.status == PTX_OK && !ptx_error_count(w.machine) && frees_all(w.plan))
 		repeat_call(&w);
 	write_outputs(&w, argv[2]);
 	write_report(&w, argv[2]);

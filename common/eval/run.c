@@ -9,8 +9,23 @@
 
 enum { WALL_MS = 180000, REPORT_MAX_BYTES = 1 << 20 };
 
+/* So that a report can say which elements were not written. */
 static void
-describe_job(const struct cuda_recording *recording, const struct task *t, bool checked, struct buf *out)
+describe_elements(const struct task_tensor *output, const struct task *t, const struct task_workload *w, json_t *buffer)
+{
+	int64_t shape[TASK_MAX_RANK];
+	json_t *list = json_array();
+
+	task_shape(t, output, w, shape);
+	for (int i = 0; i < output->rank; i++)
+		json_array_append_new(list, json_integer(shape[i]));
+	json_object_set_new(buffer, "shape", list);
+	json_object_set_new(buffer, "element_bytes", json_integer((json_int_t)dtype_bytes(output->dtype)));
+}
+
+static void
+describe_job(const struct cuda_recording *recording, const struct task *t, const struct task_workload *w, bool checked,
+	struct buf *out)
 {
 	json_t *buffers = json_array();
 
@@ -20,8 +35,11 @@ describe_job(const struct cuda_recording *recording, const struct task *t, bool 
 		/* Floats start as NaN; integers as a value that no answer is likely to be. */
 		int poison = output >= 0 && !dtype_is_float(t->output[output].dtype) ? 0xa5 : 0xff;
 
-		json_array_append_new(buffers, json_pack("{s:s, s:I, s:I, s:b, s:i}", "name", b->name, "address",
-			(json_int_t)b->address, "bytes", (json_int_t)b->bytes, "output", b->output, "poison", poison));
+		json_t *buffer = json_pack("{s:s, s:I, s:I, s:b, s:i}", "name", b->name, "address",
+			(json_int_t)b->address, "bytes", (json_int_t)b->bytes, "output", b->output, "poison", poison);
+		if (output >= 0)
+			describe_elements(&t->output[output], t, w, buffer);
+		json_array_append_new(buffers, buffer);
 	}
 	json_t *job = json_pack("{s:o, s:b, s:I}", "buffers", buffers, "checked", checked, "budget",
 		(json_int_t)RUN_BUDGET);
@@ -75,6 +93,7 @@ read_report(const struct buf *text, struct run_result *result, struct buf *err)
 	buf_adds(&result->printed, rec_json_string(report, "printed", ""));
 	result->findings = json_incref(json_object_get(report, "findings"));
 	result->counters = json_incref(json_object_get(report, "counters"));
+	result->findings_dropped = rec_json_integer(report, "findings_dropped", 0);
 	json_decref(report);
 	if (!result->status || !json_is_array(result->findings) || !json_is_object(result->counters))
 		return buf_err(err, "the PTX worker's report is not well formed");
@@ -100,7 +119,7 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 	int status = -1;
 
 	*result = (struct run_result){ .status = NULL };
-	describe_job(recording, t, others != NULL, &job_text);
+	describe_job(recording, t, w, others != NULL, &job_text);
 	plan_write(recording->plan, &plan);
 	add_tensors(inputs, t->inputs, &packed);
 	if (others)

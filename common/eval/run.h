@@ -18,6 +18,7 @@ struct run_result {
 	const char *status;	/* PASSED (ran to its end), RUNTIME_ERROR, TIMEOUT, UNSUPPORTED; static */
 	struct buf reason;	/* one line unless PASSED */
 	json_t *findings;	/* array, owned */
+	int64_t findings_dropped;	/* more than the array holds */
 	json_t *counters;	/* object, owned; of all launches; NULL on a GPU */
 	struct buf printed;	/* by device printf */
 	struct tensor outputs[TASK_MAX_TENSORS];	/* task order; set up when status is PASSED */
