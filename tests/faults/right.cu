@@ -1068,3 +1068,369 @@ KERNEL(arrive_and_wait)
 	barrier.arrive_and_wait();
 	tile[T] = 0;
 }
+
+// ---- what solutions are made of
+
+// RUN grid=4 block=128 n=512
+KERNEL(layer_norm)
+{
+	__shared__ float part[2][4];
+	float v = x[I], sum = v, squares = v * v;
+	for (int k = 16; k; k /= 2) {
+		sum += __shfl_down_sync(0xffffffff, sum, k);
+		squares += __shfl_down_sync(0xffffffff, squares, k);
+	}
+	if (T % 32 == 0) {
+		part[0][T / 32] = sum;
+		part[1][T / 32] = squares;
+	}
+	__syncthreads();
+	if (T < 32) {
+		sum = T < 4 ? part[0][T] : 0;
+		squares = T < 4 ? part[1][T] : 0;
+		for (int k = 2; k; k /= 2) {
+			sum += __shfl_down_sync(0xffffffff, sum, k);
+			squares += __shfl_down_sync(0xffffffff, squares, k);
+		}
+		if (T == 0) {
+			part[0][0] = sum / 128;
+			part[1][0] = rsqrtf(squares / 128 - sum / 128 * (sum / 128) + 1e-5f);
+		}
+	}
+	__syncthreads();
+	y[I] = (v - part[0][0]) * part[1][0];
+}
+
+// RUN grid=4 block=128 n=512
+KERNEL(softmax_of_a_block)
+{
+	__shared__ float most, sum;
+	__shared__ float part[4];
+	float v = x[I], m = v;
+	for (int k = 16; k; k /= 2)
+		m = fmaxf(m, __shfl_xor_sync(0xffffffff, m, k));
+	if (T % 32 == 0)
+		part[T / 32] = m;
+	__syncthreads();
+	if (T == 0)
+		most = fmaxf(fmaxf(part[0], part[1]), fmaxf(part[2], part[3]));
+	__syncthreads();
+	float e = expf(v - most), s = e;
+	for (int k = 16; k; k /= 2)
+		s += __shfl_xor_sync(0xffffffff, s, k);
+	if (T % 32 == 0)
+		part[T / 32] = s;
+	__syncthreads();
+	if (T == 0)
+		sum = part[0] + part[1] + part[2] + part[3];
+	__syncthreads();
+	y[I] = e / sum;
+}
+
+// RUN grid=4 block=256 n=1024
+KERNEL(matrix_product)
+{
+	__shared__ float a[16][16], b[16][17];
+	int r = T / 16, c = T % 16, row = blockIdx.x / 2 * 16 + r, column = blockIdx.x % 2 * 16 + c;
+	float sum = 0;
+	for (int k = 0; k < 32; k += 16) {
+		a[r][c] = x[row * 32 + k + c];
+		b[r][c] = x[(k + r) * 32 + column];
+		__syncthreads();
+		for (int j = 0; j < 16; j++)
+			sum += a[r][j] * b[j][c];
+		__syncthreads();
+	}
+	y[row * 32 + column] = sum;
+}
+
+// RUN grid=1 block=64 n=1024
+KERNEL(matrix_product_in_registers)
+{
+	__shared__ float4 a[32][8], b[32][8];
+	int r = T / 8 * 4, c = T % 8;
+	float4 sum[4] = {};
+	for (int k = T; k < 256; k += 64) {
+		a[k / 8][k % 8] = ((const float4 *)x)[k];
+		b[k / 8][k % 8] = ((const float4 *)x)[k];
+	}
+	__syncthreads();
+	for (int k = 0; k < 32; k++)
+		for (int j = 0; j < 4; j++) {
+			float v = ((const float *)a[r + j])[k];
+			float4 u = b[k][c];
+			sum[j].x += v * u.x;
+			sum[j].y += v * u.y;
+			sum[j].z += v * u.z;
+			sum[j].w += v * u.w;
+		}
+	for (int j = 0; j < 4; j++)
+		((float4 *)y)[(r + j) * 8 + c] = sum[j];
+}
+
+// RUN grid=4 block=64 n=256
+KERNEL(stencil_with_halo)
+{
+	__shared__ float tile[66];
+	tile[T + 1] = x[I];
+	if (T == 0)
+		tile[0] = I ? x[I - 1] : 0;
+	if (T == 63)
+		tile[65] = I + 1 < n ? x[I + 1] : 0;
+	__syncthreads();
+	y[I] = tile[T] + tile[T + 1] + tile[T + 2];
+}
+
+// RUN grid=1 block=128 n=128
+KERNEL(histogram_of_each_warp)
+{
+	__shared__ unsigned count[4][16];
+	if (T < 64)
+		count[T / 16][T % 16] = 0;
+	__syncthreads();
+	atomicAdd(&count[T / 32][(int)x[T] % 16], 1);
+	__syncthreads();
+	y[T] = T < 16 ? (float)(count[0][T] + count[1][T] + count[2][T] + count[3][T]) : 0;
+}
+
+// RUN grid=2 block=64 n=128
+KERNEL(compaction_by_ballot)
+{
+	__shared__ float kept[64];
+	__shared__ int start[2];
+	bool keep = x[I] < 20;
+	unsigned mask = __ballot_sync(0xffffffff, keep);
+	int before = __popc(mask & ((1u << T % 32) - 1));
+	if (T % 32 == 0)
+		start[T / 32] = __popc(mask);
+	__syncthreads();
+	if (keep)
+		kept[(T < 32 ? 0 : start[0]) + before] = x[I];
+	__syncthreads();
+	y[I] = T < start[0] + start[1] ? kept[T] : 0;
+}
+
+// RUN grid=1 block=128 n=512
+KERNEL(attention_row)
+{
+	__shared__ float score[128], most, sum;
+	float dot = 0;
+	for (int k = 0; k < 4; k++)
+		dot += x[k] * x[T * 4 + k] * 0.01f;
+	score[T] = dot;
+	__syncthreads();
+	if (T == 0) {
+		float m = score[0];
+		for (int k = 1; k < 128; k++)
+			m = fmaxf(m, score[k]);
+		most = m;
+	}
+	__syncthreads();
+	score[T] = expf(score[T] - most);
+	__syncthreads();
+	if (T == 0) {
+		float s = 0;
+		for (int k = 0; k < 128; k++)
+			s += score[k];
+		sum = s;
+	}
+	__syncthreads();
+	for (int j = 0; j < 4; j++) {
+		float v = 0;
+		for (int k = 0; k < 128; k++)
+			v += score[k] * x[k * 4 + j];
+		y[T * 4 + j] = v / sum + (float)T * 0;
+	}
+}
+
+// RUN grid=4 block=64 n=256 y=zero
+KERNEL(sum_by_atomics_of_blocks)
+{
+	__shared__ float part[2];
+	float v = x[I];
+	for (int k = 16; k; k /= 2)
+		v += __shfl_xor_sync(0xffffffff, v, k);
+	if (T % 32 == 0)
+		part[T / 32] = v;
+	__syncthreads();
+	if (T == 0)
+		atomicAdd(y, part[0] + part[1]);
+}
+
+// RUN grid=2 block=64 n=256
+KERNEL(pairs_of_halves)
+{
+	__half2 *to = (__half2 *)y;
+	to[2 * I] = __floats2half2_rn(x[I], 1);
+	to[2 * I + 1] = __hmul2(to[2 * I], __float2half2_rn(2));
+}
+
+// RUN grid=2 block=64 n=128
+KERNEL(bf16_in_shared_memory)
+{
+	__shared__ __nv_bfloat16 tile[130];
+	tile[T + 1] = __float2bfloat16(x[I]);
+	if (T == 0)
+		tile[0] = tile[65] = __float2bfloat16(0.0f);
+	__syncthreads();
+	y[I] = __bfloat162float(tile[T]) + __bfloat162float(tile[T + 2 > 65 ? 65 : T + 2]);
+}
+
+// RUN grid=1 block=64 n=64
+KERNEL(bits_packed_by_lanes)
+{
+	__shared__ unsigned char flags[64];
+	__shared__ unsigned words[2];
+	flags[T] = x[T] > 10;
+	__syncthreads();
+	unsigned word = __ballot_sync(0xffffffff, flags[63 - T]);
+	if (T % 32 == 0)
+		words[T / 32] = word;
+	__syncthreads();
+	y[T] = (float)(words[T / 32] >> T % 32 & 1);
+}
+
+// RUN grid=1 block=96 n=96
+KERNEL(queue_between_warps)
+{
+	__shared__ int head;
+	__shared__ float item[96];
+	if (T == 0)
+		head = 0;
+	__syncthreads();
+	int at = atomicAdd(&head, 1);
+	item[at] = x[T];
+	__syncthreads();
+	y[T] = item[95 - T];
+}
+
+// RUN grid=1 block=64 n=64
+KERNEL(slot_taken_by_compare_and_swap)
+{
+	__shared__ unsigned key[128];
+	key[T] = key[T + 64] = ~0u;
+	__syncthreads();
+	unsigned at = (unsigned)x[T] * 7 % 128;
+	while (atomicCAS(&key[at], ~0u, (unsigned)T) != ~0u)
+		at = (at + 1) % 128;
+	__syncthreads();
+	unsigned seen = 0;
+	for (int k = 0; k < 128; k++)
+		seen += key[k] == (unsigned)T;
+	y[T] = (float)seen;
+}
+
+// RUN grid=1 block=64 n=64
+KERNEL(union_of_two_views)
+{
+	__shared__ union {
+		float f[64];
+		unsigned u[64];
+		double d[32];
+	} tile;
+	tile.f[T] = x[T];
+	__syncthreads();
+	unsigned v = tile.u[63 - T];
+	__syncthreads();
+	if (T < 32)
+		tile.d[T] = v;
+	__syncthreads();
+	y[T] = (float)tile.d[T / 2];
+}
+
+// RUN grid=1 block=64 n=64
+KERNEL(early_leavers)
+{
+	__shared__ float tile[64];
+	tile[T] = x[T];
+	__syncthreads();
+	y[T] = 0;
+	if (T >= 32)
+		return;
+	tile[T] += tile[T + 32];
+	__syncwarp();
+	y[T] = tile[31 - T];
+}
+
+// RUN grid=2 block=32 n=64
+KERNEL(ping_pong_in_global_memory)
+{
+	y[I] = x[I];
+	__syncthreads();
+	float v = y[blockIdx.x * 32 + (T + 1) % 32];
+	__syncthreads();
+	y[I] = v;
+}
+
+// RUN grid=1 block=64 n=64
+KERNEL(function_with_shared_memory)
+{
+	struct sum {
+		__device__ __noinline__ static float of(float v)
+		{
+			__shared__ float part[2];
+			for (int k = 16; k; k /= 2)
+				v += __shfl_xor_sync(0xffffffff, v, k);
+			__syncthreads();
+			part[threadIdx.x / 32] = v;
+			__syncthreads();
+			return part[0] + part[1];
+		}
+	};
+	y[T] = sum::of(x[T]) + sum::of(x[63 - T]);
+}
+
+// RUN grid=1 block=128 n=128
+KERNEL(pipeline_of_barriers)
+{
+	__shared__ float tile[2][64];
+#pragma nv_diag_suppress static_var_with_dynamic_init
+	__shared__ cuda::barrier<cuda::thread_scope_block> full[2], empty[2];
+	if (T == 0)
+		for (int k = 0; k < 2; k++) {
+			init(&full[k], 128);
+			init(&empty[k], 128);
+		}
+	__syncthreads();
+	float sum = 0;
+	if (T < 64) {
+		for (int k = 0; k < 6; k++) {
+			if (k >= 2)
+				empty[k & 1].arrive_and_wait();
+			tile[k & 1][T] = x[(T + k) % 128];
+			(void)full[k & 1].arrive();
+		}
+		empty[0].arrive_and_wait();
+		empty[1].arrive_and_wait();
+	} else {
+		for (int k = 0; k < 6; k++) {
+			full[k & 1].arrive_and_wait();
+			sum += tile[k & 1][127 - T];
+			(void)empty[k & 1].arrive();
+		}
+	}
+	y[T] = sum;
+}
+
+// RUN grid=2 block=64 n=128
+KERNEL(strided_bank_free_tile)
+{
+	__shared__ float tile[8][9];
+	tile[T / 8][T % 8] = x[I];
+	__syncthreads();
+	y[I] = tile[T % 8][T / 8];
+}
+
+// RUN grid=1 block=64 n=64
+KERNEL(double_precision_sum)
+{
+	__shared__ double sum[64];
+	sum[T] = x[T];
+	for (int k = 32; k; k /= 2) {
+		__syncthreads();
+		if (T < k)
+			sum[T] += sum[T + k];
+	}
+	__syncthreads();
+	y[T] = (float)sum[0];
+}

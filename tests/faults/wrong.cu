@@ -443,6 +443,24 @@ KERNEL(shuffle_against_barrier)
 	y[T] = v;
 }
 
+// RUN grid=1 block=32 n=32 w=zero
+KERNEL(flag_that_nobody_sets)
+{
+	volatile unsigned *flag = w;
+	while (!flag[3]) // BUG synccheck deadlock
+		;
+	y[T] = 1;
+}
+
+// RUN grid=2 block=32 n=64 w=zero
+KERNEL(lock_that_stays_locked)
+{
+	if (T == 0)
+		while (atomicCAS(&w[0], 0, 1)) // BUG synccheck deadlock
+			;
+	y[I] = 1;
+}
+
 // ---- racecheck: shared memory
 
 // RUN grid=1 block=256 n=256
