@@ -680,6 +680,22 @@ build_failure(const struct question *q, const struct cuda_build *b)
 	return evaluation;
 }
 
+/* Nothing is looked up and nothing kept. */
+static int
+find_out(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
+{
+	if (build(s, err))
+		return -1;
+	if (s->build.verdict != CUDA_OK)
+		*evaluation = build_failure(q, &s->build);
+	else if (!q->workload)
+		*evaluation = start_evaluation(q, "PASSED", NULL);
+	else
+		return q->workload->role == TASK_BENCH ? evaluate_bench(s, q, evaluation, err)
+			: evaluate_workload(s->eval, &s->gpu, q, &s->build, evaluation, err);
+	return 0;
+}
+
 static int
 answer(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
 {
@@ -687,14 +703,7 @@ answer(struct session *s, const struct question *q, json_t **evaluation, struct 
 
 	if (known)
 		return known < 0 ? -1 : 0;
-	if (build(s, err))
-		return -1;
-	if (s->build.verdict != CUDA_OK)
-		*evaluation = build_failure(q, &s->build);
-	else if (!q->workload)
-		*evaluation = start_evaluation(q, "PASSED", NULL);
-	else if (q->workload->role == TASK_BENCH ? evaluate_bench(s, q, evaluation, err)
-			: evaluate_workload(s->eval, &s->gpu, q, &s->build, evaluation, err))
+	if (find_out(s, q, evaluation, err))
 		return -1;
 	/* A compiler or host code that met the wall clock may have met a slow machine. */
 	if (!strcmp(rec_json_string(*evaluation, "status", ""), "TIMEOUT") && !json_object_get(*evaluation, "counters"))
@@ -767,6 +776,33 @@ eval_solution(struct eval *e, const struct task *t, const char *source, enum eva
 	}
 	*evaluations = list;
 	return 0;
+}
+
+int
+eval_again(struct eval *e, const struct task *t, const char *source, const json_t *record, json_t **evaluation,
+	struct buf *err)
+{
+	struct session s = { e, t, source, CUDA_BUILD_INIT, false, { e->gpus, NULL } };
+	const char *name = rec_json_string(record, "workload", NULL), *target = rec_json_string(record, "target", "");
+	const struct task_workload *w = name ? task_workload(t, name) : NULL;
+	json_int_t protocol = rec_json_integer(record, "protocol", 0);
+	struct question q;
+
+	if (name && !w)
+		return buf_err(err, "the task has no workload '%s'", name), 1;
+	if (strcmp(target, e->target))
+		return buf_err(err, "it was made on %s, and this is %s: see --device", target, e->target), 1;
+	if (protocol != VERDICT_PROTOCOL)
+		return buf_err(err, "it was made by protocol %lld, and this is protocol %d", (long long)protocol, VERDICT_PROTOCOL), 1;
+	ask(e, t, w, source, (uint64_t)rec_json_integer(record, "trial", 0), &q);
+	if (strcmp(q.id, rec_json_string(record, "id", "")))
+		return buf_err(err, "its id is not that of this task, solution and seed %llu: see --seed",
+			(unsigned long long)e->seed), 1;
+	int status = find_out(&s, &q, evaluation, err);
+	gpu_session_close(&s.gpu);
+	if (s.built)
+		cuda_build_release(&s.build);
+	return status;
 }
 
 int

@@ -60,6 +60,12 @@ struct eval_summary {
 int eval_solution(struct eval *e, const struct task *t, const char *source, enum eval_select select,
 	json_t **evaluations, struct eval_summary *summary, struct buf *err);
 
+/* Runs the evaluation of a record once more, from its inputs' key on, whatever the store holds: same build, same inputs,
+ * same target. *evaluation gets the new record (returned owned). 1 with a sentence: it cannot be repeated as it was
+ * (another seed, target, protocol, task or source); -1 with a sentence: ours. */
+int eval_again(struct eval *e, const struct task *t, const char *source, const json_t *record, json_t **evaluation,
+	struct buf *err);
+
 /* The quick check of the device half: *log gets the compiler's words. 1 compiles, 0 does not, -1 ours. */
 int eval_compile(struct eval *e, const struct task *t, const char *source, struct buf *log, struct buf *err);
 

@@ -10,9 +10,12 @@
 #include "eval/eval.h"
 #include "rec/filter.h"
 #include "rec/json.h"
+#include "replay.h"
 #include "zst/zst.h"
 
 static bool verify_all, fresh;
+static const char *replayed;	/* id of an evaluation */
+static uint64_t replays, differences;
 static uint64_t verified, passed, failed, unsolved, run, stored;
 
 static const struct opt verify_options[] = {
@@ -20,6 +23,8 @@ static const struct opt verify_options[] = {
 		"give every solution that passed a final verdict, not only the best", 0, 0 },
 	{ 0, "fresh", OPT_FLAG, &fresh, NULL,
 		"draw new inputs at random, print the verdicts on standard error, and pass cases through unchanged", 0, 0 },
+	{ 0, "replay", OPT_STRING, &replayed, "EVALUATION",
+		"run the evaluation with this id once more, say what differs, and write the new one; give no verdicts", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 static const struct filter_counter counters[] = { { "solutions_verified", &verified }, { "solutions_passed", &passed },
@@ -182,6 +187,36 @@ load(struct verify *v, const struct rec_case *in, struct buf *err)
 	return sections_load(&v->sections, in, err) < 0 ? "bad_sections" : NULL;
 }
 
+/* The evaluation asked for, run again: its new record is the output; cases without it are left out. */
+static enum filter_verdict
+replay(struct verify *v, struct buf *out, struct filter_reason *reason)
+{
+	const json_t *record = replay_find(v->sections.evaluations, replayed);
+	const json_t *solution = record ? sections_solution(&v->sections, rec_json_string(record, "solution_id", "")) : NULL;
+	json_t *evaluation = NULL;
+
+	reason->code = "not_replayed";
+	if (!record)
+		return FILTER_DROP;
+	if (!solution) {
+		buf_err(&reason->message, "the solution of evaluation %s is not in its case", replayed);
+		return FILTER_REJECT;
+	}
+	int status = eval_again(v->eval, v->task, rec_json_string(solution, "source", ""), record, &evaluation,
+		&reason->message);
+	if (status) {
+		reason->code = status > 0 ? "cannot_replay" : "try_again";
+		reason->exit_status = eval_failure(v->eval);
+		return status > 0 ? FILTER_REJECT : FILTER_RETRY;
+	}
+	__atomic_add_fetch(&replays, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&differences, replay_compare(record, evaluation), __ATOMIC_RELAXED);
+	rec_json_dump(evaluation, out);
+	json_decref(evaluation);
+	reason->code = NULL;
+	return FILTER_PASS;
+}
+
 static enum filter_verdict
 transform(void *context, const struct rec_case *in, struct buf *out, struct filter_reason *reason)
 {
@@ -191,7 +226,9 @@ transform(void *context, const struct rec_case *in, struct buf *out, struct filt
 	enum filter_verdict verdict = FILTER_REJECT;
 
 	reason->code = load(&v, in, err);
-	if (!reason->code && give_verdicts(&v, finals, err) < 0) {
+	if (!reason->code && replayed) {
+		verdict = replay(&v, out, reason);
+	} else if (!reason->code && give_verdicts(&v, finals, err) < 0) {
 		reason->code = "try_again";
 		reason->exit_status = eval_failure(v.eval);
 		verdict = FILTER_RETRY;
@@ -240,7 +277,9 @@ main(int argc, char **argv)
 	if (!eval)
 		die(status, "%s", buf_str(&err));
 	filter.context = eval;
+	if (replayed)
+		filter.default_max_rejects = 0;
 	status = filter_run(&filter, argc - first, argv + first);
 	eval_close(eval);
-	return status;
+	return status || !replayed ? status : replay_exit_status(replayed, replays, differences);
 }
