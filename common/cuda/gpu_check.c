@@ -1,5 +1,5 @@
 /* One workload of one candidate in, its outputs and its faults out. Three replays: one stream with a wait after each
- * operation, real streams with the module as new, one stream with whatever the second left in variables. Memory
+ * operation, real streams with the module as new, one stream with whatever a call on other inputs left in variables. Memory
  * starts with another poison each time, so outputs that nobody wrote, or that come from shared memory or variables
  * which nobody set, differ; the judge looks at all outputs that differ. */
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "cuda/gpu.h"
 #include "rec/json.h"
 
-enum { CHECK_RUNS = 3, PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS };
+enum { CHECK_RUNS = 3, PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS, PART_OTHERS };
 
 static uint64_t
 now_ns(void)
@@ -136,22 +136,21 @@ gpu_read_buffers(const json_t *job, struct gpu_region *regions, struct plan_buff
 	return (uint32_t)count;
 }
 
-/* Maps all, uploads inputs and takes the right to write them away. False: too little memory. */
-bool
-gpu_place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t count, const struct buf *inputs)
+/* The inputs' bytes, one after the other; the right to write them is taken away again. */
+static void
+upload(struct gpu *g, const struct buf *inputs)
 {
 	CUstream stream = g->stream[PLAN_GIVEN_STREAM];
 	uint64_t at = 0;
 
-	for (uint32_t i = 0; i < count; i++) {
-		if (!gpu_map(g, &regions[i]))
-			return false;
-		struct gpu_region *r = &g->region[g->regions - 1];
-		gpu_must(gpu_set_canaries(g, r, stream), "setting canaries");
-		if (r->output || !inputs)
+	for (uint32_t i = 0; i < g->regions; i++) {
+		const struct gpu_region *r = &g->region[i];
+
+		if (r->output || r->scratch)
 			continue;
 		if (r->bytes > inputs->len - at)
 			die(EX_DATAERR, "the job has too few bytes of input");
+		gpu_allow_writes(g, r, true);
 		if (r->bytes)
 			gpu_must(CALL(cuMemcpyHtoDAsync, r->address - CUDA_ARENA + g->base, inputs->data + at, r->bytes, stream),
 				"uploading an input");
@@ -159,6 +158,19 @@ gpu_place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t coun
 		gpu_must(CALL(cuStreamSynchronize, stream), "uploading inputs");
 		gpu_allow_writes(g, r, false);
 	}
+}
+
+/* Maps all, uploads inputs and takes the right to write them away. False: too little memory. */
+bool
+gpu_place_buffers(struct gpu *g, const struct gpu_region *regions, uint32_t count, const struct buf *inputs)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		if (!gpu_map(g, &regions[i]))
+			return false;
+		gpu_must(gpu_set_canaries(g, &g->region[g->regions - 1], g->stream[PLAN_GIVEN_STREAM]), "setting canaries");
+	}
+	if (inputs)
+		upload(g, inputs);
 	return true;
 }
 
@@ -254,12 +266,33 @@ run_once(struct gpu *g, struct check *c, int run)
 	return strcmp(c->status, "PASSED") == 0;
 }
 
+/* What it keeps of other inputs must not come back: a call on them comes between the second run and the third. */
+static bool
+run_between(struct gpu *g, struct check *c, const struct message *m)
+{
+	static const struct gpu_replay how = { .one_stream = true, .poison = 0 };
+	const char *kernel;
+
+	if (m->parts <= PART_OTHERS || !m->part[PART_OTHERS].len)
+		return true;
+	upload(g, &m->part[PART_OTHERS]);
+	CUresult result = gpu_replay(g, &c->code, &how, &kernel);
+	if (result == CUDA_SUCCESS)
+		result = CALL(cuCtxSynchronize);
+	if (result != CUDA_SUCCESS) {
+		fail(c, result, kernel, 2);
+		return false;
+	}
+	upload(g, &m->part[PART_INPUTS]);
+	return true;
+}
+
 static void
-run_all(struct gpu *g, struct check *c)
+run_all(struct gpu *g, struct check *c, const struct message *m)
 {
 	for (int run = 0; run < CHECK_RUNS; run++) {
 		struct buf printed = BUF_INIT;
-		bool went = run_once(g, c, run);
+		bool went = (run < 2 || run_between(g, c, m)) && run_once(g, c, run);
 
 		gpu_take_printed(g, &printed);
 		if (run == 0)
@@ -292,7 +325,7 @@ gpu_check(struct gpu *g, const json_t *job, struct message *m)
 	if (gpu_code_open(g, &c.code, &m->part[PART_PTX], &m->part[PART_FATBIN], &m->part[PART_PLAN], buffers, count, &err))
 		die(EX_DATAERR, "%s", buf_str(&err));
 	if (gpu_place_buffers(g, regions, count, &m->part[PART_INPUTS]))
-		run_all(g, &c);
+		run_all(g, &c, m);
 	else
 		fail(&c, CUDA_ERROR_OUT_OF_MEMORY, NULL, 0);
 	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:i, s:[f, f, f]}", "status", c.status, "reason",

@@ -20,6 +20,7 @@ struct bench_request {
 	const char *baseline_id, *baseline_folder;
 	const struct cuda_recording *baseline_recording;
 	struct store *store;			/* takes the samples */
+	bool any_outputs;			/* for tests of the clock: outputs may differ from the baseline's */
 };
 
 /* 0 with result (its outputs stay empty) and *timing, a `timing` of the record, NULL unless PASSED or SUSPICIOUS; -1

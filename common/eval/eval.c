@@ -133,6 +133,12 @@ eval_store(struct eval *e)
 	return e->store;
 }
 
+struct gpu_pool *
+eval_gpus(struct eval *e)
+{
+	return e->gpus;
+}
+
 void
 eval_counts(const struct eval *e, uint64_t *run, uint64_t *stored)
 {
@@ -421,7 +427,7 @@ set_cost(json_t *evaluation)
 
 /* A check workload is run with other inputs in between: what a solution kept of them must not come back. */
 static int
-run_on_machine(struct eval *e, const struct question *q, const struct cuda_build *build,
+run_on_device(struct eval *e, struct gpu_session *gpu, const struct question *q, const struct cuda_build *build,
 	const struct cuda_recording *recording, const struct tensor *inputs, struct run_result *run, struct buf *err)
 {
 	struct inputs_key key = { e->seed, q->trial + TRIAL_BETWEEN, q->source };
@@ -430,7 +436,9 @@ run_on_machine(struct eval *e, const struct question *q, const struct cuda_build
 
 	if (checked && inputs_make(q->task, q->workload, &key, others, err))
 		return -1;
-	int status = run_on_ptx(q->task, q->workload, build->folder, recording, inputs, checked ? others : NULL, run, err);
+	int status = e->gpus
+		? gpu_run(gpu, q->task, q->workload, build->folder, recording, inputs, checked ? others : NULL, run, err)
+		: run_on_ptx(q->task, q->workload, build->folder, recording, inputs, checked ? others : NULL, run, err);
 	for (int i = 0; checked && i < q->task->inputs; i++)
 		tensor_release(&others[i]);
 	return status;
@@ -441,8 +449,7 @@ run_and_judge(struct eval *e, struct gpu_session *gpu, const struct question *q,
 	const struct cuda_recording *recording, const struct tensor *inputs, json_t **evaluation, struct buf *err)
 {
 	struct run_result run;
-	int status = e->gpus ? gpu_run(gpu, q->task, q->workload, build->folder, recording, inputs, &run, err)
-		: run_on_machine(e, q, build, recording, inputs, &run, err);
+	int status = run_on_device(e, gpu, q, build, recording, inputs, &run, err);
 
 	if (status)
 		return -1;

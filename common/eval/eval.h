@@ -79,6 +79,8 @@ void eval_solution_id(const char *task_id, const char *source, char out[HASH_ID_
  * reference_out_of_bounds, reference_timeout, reference_exited; -1 ours. */
 int eval_check_task(struct eval *e, const struct task *t, const char **code, struct buf *err);
 
+/* NULL on the PTX machine. Borrowed. */
+struct gpu_pool *eval_gpus(struct eval *e);
 /* How many evaluations were run and how many came from the store, since eval_open. */
 void eval_counts(const struct eval *e, uint64_t *run, uint64_t *stored);
 

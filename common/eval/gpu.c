@@ -40,7 +40,7 @@ gpu_add_file(const char *folder, const char *name, struct buf *out, struct buf *
 
 static int
 pack_check(const struct task *t, const char *folder, const struct cuda_recording *recording, const struct tensor *inputs,
-	struct message *m, struct buf *err)
+	const struct tensor *others, struct message *m, struct buf *err)
 {
 	json_t *job = json_pack("{s:s}", "do", "check");
 
@@ -52,7 +52,10 @@ pack_check(const struct task *t, const char *folder, const struct cuda_recording
 	for (int i = 0; i < t->inputs; i++)
 		if (inputs[i].bytes)
 			buf_add(&m->part[4], inputs[i].data, inputs[i].bytes);
-	m->parts = 5;
+	for (int i = 0; others && i < t->inputs; i++)
+		if (others[i].bytes)
+			buf_add(&m->part[5], others[i].data, others[i].bytes);
+	m->parts = 6;
 	return gpu_add_file(folder, "device.ptx", &m->part[2], err) || gpu_add_file(folder, "device.fatbin", &m->part[3], err) ? -1 : 0;
 }
 
@@ -193,7 +196,8 @@ try_run(struct gpu_session *session, const struct task *t, const struct task_wor
 
 int
 gpu_run(struct gpu_session *session, const struct task *t, const struct task_workload *w, const char *build_folder,
-	const struct cuda_recording *recording, const struct tensor *inputs, struct run_result *result, struct buf *err)
+	const struct cuda_recording *recording, const struct tensor *inputs, const struct tensor *others, struct run_result *result,
+	struct buf *err)
 {
 	struct message m = MESSAGE_INIT;
 	int done = 0;
@@ -201,7 +205,7 @@ gpu_run(struct gpu_session *session, const struct task *t, const struct task_wor
 	*result = (struct run_result){ .status = NULL };
 	/* What ends a worker may have been the machine's fault: it gets a second chance on a fresh one. */
 	for (int i = 0; i < TRIES && done == 0; i++)
-		done = gpu_pool_enlist(session, err) || pack_check(t, build_folder, recording, inputs, &m, err) ? -1
+		done = gpu_pool_enlist(session, err) || pack_check(t, build_folder, recording, inputs, others, &m, err) ? -1
 			: try_run(session, t, w, &m, i == TRIES - 1, result, err);
 	message_release(&m);
 	if (done != 1)

@@ -1,0 +1,18 @@
+#include <stdint.h>
+__global__ void twice(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = 2 * x[i];
+}
+__global__ void add(float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] += 1;
+}
+extern "C" void solve(const float *x, float *y, int64_t N, cudaStream_t stream)
+{
+	twice<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(x, y, N);
+	add<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(y, N);
+}

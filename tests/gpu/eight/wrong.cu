@@ -1,0 +1,11 @@
+#include <stdint.h>
+__global__ void scale(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	if (i < n - 1)
+		y[i] = 2 * x[i] + 1;
+}
+extern "C" void solve(const float *x, float *y, int64_t N, cudaStream_t stream)
+{
+	scale<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(x, y, N);
+}

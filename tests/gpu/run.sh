@@ -1,0 +1,16 @@
+#!/bin/bash
+# Tests that need a GPU: one line and 69 where there is none. KM_OUT: where programs were built; KM_SANDBOX: the level.
+set -u
+cd "$(dirname "$0")/../.."
+out=${KM_OUT:-out}
+what=$("$out/libexec/kernelmosaic/km-gpu" --list 2>&1) || { echo "test-gpu: no test was run: ${what#km-gpu: }"; exit 69; }
+echo "test-gpu: $(grep -o '"name":"[^"]*"' <<<"$what" | cut -d'"' -f4 | sort | uniq -c | tr -s ' \n' ' ')"
+failed=0
+step() {
+	echo "== $*"
+	"$@" || { failed=1; echo "-- failed"; }
+}
+step "$out/gpu/attacks" tests/gpu/attacks/honest.cu $(ls tests/gpu/attacks/*.cu | grep -v /honest.cu)
+step "$out/gpu/batch" 200 20
+step "$out/gpu/noise" "${NOISE_REPETITIONS:-5}"
+exit $failed
