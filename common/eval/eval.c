@@ -72,6 +72,11 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 {
 	struct gpu_pool *gpus;
 
+	*status = EX_USAGE;
+	if (eval_args.schedule && strcmp(eval_args.device, "cpu")) {
+		buf_err(err, "--schedule orders what runs on the PTX machine: it goes with --device cpu only");
+		return NULL;
+	}
 	*status = EX_UNAVAILABLE;
 	if (sandbox_require(SANDBOX_UNSET, err) || !cuda_toolkit_version(err) ||
 	    open_device(eval_args.device, &gpus, status, err))
@@ -181,6 +186,8 @@ ask(const struct eval *e, const struct task *t, const struct task_workload *w, c
 	hash_id_text(state, w ? w->name : "");
 	hash_id_text(state, e->target);
 	hash_id_part(state, numbers, sizeof numbers);
+	if (eval_args.schedule)
+		hash_id_part(state, &eval_args.schedule, sizeof eval_args.schedule);
 	hash_id_end(state, q->id);
 }
 
@@ -202,6 +209,8 @@ start_evaluation(const struct question *q, const char *status, const char *reaso
 		json_object_set_new(e, "held_out", json_boolean(q->workload->held_out));
 	}
 	json_object_set_new(e, "trial", json_integer((json_int_t)q->trial));
+	if (eval_args.schedule)
+		json_object_set_new(e, "schedule", json_integer((json_int_t)eval_args.schedule));
 	json_object_set_new(e, "target", json_string(q->target));
 	json_object_set_new(e, "protocol", json_integer(VERDICT_PROTOCOL));
 	json_object_set_new(e, "status", json_string(status));

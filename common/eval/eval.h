@@ -27,6 +27,7 @@ struct eval_args {
 	const char *device;	/* --device cpu|cuda[:LIST] */
 	const char *sandbox;	/* --sandbox namespaces|landlock */
 	const char *python;	/* --python PROGRAM, which runs PyTorch references */
+	uint64_t schedule;	/* --schedule SEED of km-verify: order of blocks and warps on the PTX machine; 0: the plain one */
 };
 extern struct eval_args eval_args;
 extern const struct opt eval_option_table[];

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "eval/eval.h"
 #include "rec/json.h"
 #include "sandbox/sandbox.h"
 
@@ -41,8 +42,8 @@ describe_job(const struct cuda_recording *recording, const struct task *t, const
 			describe_elements(&t->output[output], t, w, buffer);
 		json_array_append_new(buffers, buffer);
 	}
-	json_t *job = json_pack("{s:o, s:b, s:I}", "buffers", buffers, "checked", checked, "budget",
-		(json_int_t)RUN_BUDGET);
+	json_t *job = json_pack("{s:o, s:b, s:I, s:I}", "buffers", buffers, "checked", checked, "budget",
+		(json_int_t)RUN_BUDGET, "schedule", (json_int_t)eval_args.schedule);
 	rec_json_dump(job, out);
 	json_decref(job);
 }

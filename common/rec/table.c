@@ -267,6 +267,8 @@ static const struct field evaluation[] = {
 	{ "role", KIND_STRING, .flags = NULLABLE, .choices = roles },
 	{ "held_out", KIND_BOOLEAN, .flags = 0 },
 	{ "trial", KIND_INTEGER, .flags = NOT_NEGATIVE },
+	{ "schedule", KIND_INTEGER, .flags = NOT_NEGATIVE,
+		.about = "seed of the order of blocks and warps on the PTX machine; absent: the plain order" },
 	{ "target", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "ptx-sm_90: the PTX machine; cuda-sm_90: a GPU" },
 	{ "protocol", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "VERDICT_PROTOCOL" },
 	{ "status", KIND_STRING, .flags = REQUIRED, .choices = statuses },

@@ -199,6 +199,18 @@ own_transcripts() {
 	grep -q 'PASSED on fresh inputs' <<<"$stderr"
 }
 
+@test "verify --schedule: another order, same bytes, and a question of its own" {
+	run --separate-stderr km-verify --store "$S/store" --schedule 7 --stats "$BATS_TEST_TMPDIR/o.stats" -o "$BATS_TEST_TMPDIR/o.jsonl" "$S/verified.jsonl"
+	[ "$status" = 0 ]
+	cmp "$S/verified.jsonl" "$BATS_TEST_TMPDIR/o.jsonl"
+	grep -q 'PASSED under another schedule' <<<"$stderr"
+	[ "$(stat_of "$BATS_TEST_TMPDIR/o.stats" evaluations_stored)" = 0 ]
+	run km-verify --store "$S/store" --schedule 7 --device cuda "$S/verified.jsonl"
+	[ "$status" = 64 ]
+	run km-verify --store "$S/store" --schedule 0 "$S/verified.jsonl"
+	[ "$status" = 64 ]
+}
+
 @test "killed and run again: the same bytes, and no evaluation twice" {
 	export STORE="$BATS_TEST_TMPDIR/store"
 	for pause in 0.3 1.5 3; do
