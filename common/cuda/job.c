@@ -33,11 +33,16 @@ job_write(const struct job_facts *f, struct buf *out)
 	for (uint32_t i = 0; i < f->buffer_count; i++)
 		buf_addf(out, "buffer %s %llu %llu %d\n", f->buffers[i].name, (unsigned long long)f->buffers[i].address,
 			(unsigned long long)f->buffers[i].bytes, f->buffers[i].output);
-	for (int i = 0; i < f->count; i++)
-		if (f->arguments[i].kind == CUDA_SCALAR)
-			buf_addf(out, "value %llu\n", (unsigned long long)f->arguments[i].bits);
+	for (int i = 0; i < (f->others ? 2 : 1) * f->count; i++) {
+		const struct cuda_argument *a = i < f->count ? &f->arguments[i] : &f->others[i - f->count];
+
+		if (i == f->count)
+			buf_adds(out, "set\n");
+		if (a->kind == CUDA_SCALAR)
+			buf_addf(out, "value %llu\n", (unsigned long long)a->bits);
 		else
 			buf_addf(out, "pointer %llu\n", (unsigned long long)f->buffers[pointer++].address);
+	}
 }
 
 /* ---- reading */
@@ -111,9 +116,11 @@ take_line(struct job_text *j, const struct fields *f)
 	} else if (!strcmp(word, "buffer") && f->count == 5) {
 		((struct recorder_buffer *)job->buffer)[job->buffers++] = (struct recorder_buffer){
 			arena_strdup(&j->arena, f->text[1]), f->number[2], f->number[3], f->number[4] != 0 };
+	} else if (!strcmp(word, "set") && f->count == 1 && j->sets < JOB_SETS) {
+		j->sets++;
 	} else if ((!strcmp(word, "value") || !strcmp(word, "pointer")) && f->count == 2 &&
-	    j->arguments < CUDA_MAX_ARGUMENTS) {
-		j->argument[j->arguments++] = (struct job_argument){ *word == 'p', f->number[1] };
+	    j->arguments[j->sets - 1] < CUDA_MAX_ARGUMENTS) {
+		j->argument[j->sets - 1][j->arguments[j->sets - 1]++] = (struct job_argument){ *word == 'p', f->number[1] };
 	} else {
 		return -1;
 	}
@@ -136,6 +143,7 @@ job_parse(const char *text, struct job_text *j, struct buf *err)
 	struct fields *f = arena_alloc(&j->arena, sizeof *f);
 	char *copy = arena_strdup(&j->arena, text), *next;
 
+	j->sets = 1;
 	j->job.kernel = arena_alloc(&j->arena, (count_lines(text, "kernel ") + 1) * sizeof *j->job.kernel);
 	j->job.symbol = arena_alloc(&j->arena, (count_lines(text, "symbol ") + 1) * sizeof *j->job.symbol);
 	j->job.buffer = arena_alloc(&j->arena, (count_lines(text, "buffer ") + 1) * sizeof *j->job.buffer);

@@ -240,7 +240,7 @@ add_operation(struct parser *p, enum plan_kind kind)
 	struct plan *plan = p->plan;
 	struct plan_operation *o;
 
-	if (!plan->calls || plan->operations == PLAN_MAX_OPERATIONS) {
+	if (!plan->calls || plan->operations - plan->call_start[plan->calls - 1] == PLAN_MAX_OPERATIONS) {
 		bad(p, plan->calls ? "is one operation too many" : "stands before the first call");
 		return NULL;
 	}

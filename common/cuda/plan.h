@@ -9,7 +9,7 @@
 #include "cuda/cuda.h"
 #include "cuda/ptxinfo.h"
 
-enum { PLAN_MAX_OPERATIONS = 10000, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 4,
+enum { PLAN_MAX_OPERATIONS = 5000 /* of a call */, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 4,
 	PLAN_MAX_CLUSTER = 16 };
 #define PLAN_MAX_BYTES (16u << 20)
 /* The legacy default stream, and the stream that solve() was given, which is a blocking one: each waits for what was

@@ -14,7 +14,7 @@
 #include "cuda/record.h"
 #include "sandbox/sandbox.h"
 
-enum { RECORDINGS = 3, DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
+enum { RECORDINGS = 3, IN_TURN = 4, DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
 /* Of the wall clock a quarter may be computing; km-record waits up to this many times it for a busy machine. */
 enum { CPU_SHARE = 4, PATIENCE = 7 };
 #define DEFAULT_PROFILE "h200"
@@ -168,47 +168,69 @@ compare_recordings(struct comparison *c, bool *other)
 	return 0;
 }
 
-/* ---- the second call
- * Call 1 has to do what call 0 did, up to the names of scratch: call 0's buffer i is call 1's buffer pair[i]. Uploads
- * may be missing in call 1, for a table in constant memory needs to be filled once. */
+/* ---- later calls
+ * A later call has to do what an earlier one did, in the same recording or in another: kernels, sizes and values alike,
+ * and addresses at the same place of the same buffer. Scratch is the same when one buffer always stands for the other
+ * and is no smaller. Uploads may be missing in the later call, for a table in constant memory needs to be filled once. */
+struct call {
+	const struct plan *plan;
+	uint32_t number, first_buffer;	/* where the buffers of its arguments start in the plan's list */
+};
+
 struct scratch_pair {
-	uint64_t first, second, bytes;
+	uint64_t first, second;
 };
 
 struct calls {
-	const struct plan *plan;
+	struct call first, second;
 	struct scratch_pair *pair;
 	uint32_t pairs;
-	struct buf *reason;
 };
 
-static uint64_t
-scratch_bytes_at(const struct plan *plan, uint64_t address, uint64_t *start)
+enum owner { NOBODY, BUFFER, SCRATCH };
+
+/* Whose address it is: the number of the buffer, or where the scratch starts. */
+static enum owner
+owner_of(const struct call *c, uint64_t address, uint64_t *which, uint64_t *offset, uint64_t *bytes)
 {
-	for (uint32_t i = 0; i < plan->operations; i++) {
+	const struct plan *plan = c->plan;
+
+	for (uint32_t i = 0; i < plan->buffers; i++)
+		if (address - plan->buffer[i].address <= plan->buffer[i].bytes) {
+			*which = i - c->first_buffer;
+			*offset = address - plan->buffer[i].address;
+			return BUFFER;
+		}
+	for (uint32_t i = 0; i < plan->call_start[c->number + 1]; i++) {
 		const struct plan_operation *o = &plan->operation[i];
 
-		if (o->kind == PLAN_ALLOCATE && address - o->scratch.address < o->scratch.bytes) {
-			*start = o->scratch.address;
-			return o->scratch.bytes;
-		}
+		if (o->kind != PLAN_ALLOCATE || address - o->scratch.address >= o->scratch.bytes)
+			continue;
+		*which = o->scratch.address;
+		*offset = address - o->scratch.address;
+		*bytes = o->scratch.bytes;
+		return SCRATCH;
 	}
-	return 0;
+	return NOBODY;
 }
 
-/* The same place of the same scratch buffer, or the same address. */
 static bool
 same_address(struct calls *c, uint64_t first, uint64_t second)
 {
-	uint64_t a, b, bytes = scratch_bytes_at(c->plan, first, &a);
+	uint64_t a, b, offset_a, offset_b, bytes_a = 0, bytes_b = 0;
+	enum owner owner = owner_of(&c->first, first, &a, &offset_a, &bytes_a);
 
-	if (!bytes || scratch_bytes_at(c->plan, second, &b) != bytes || first - a != second - b)
+	if (owner == NOBODY)
 		return first == second;
+	if (owner_of(&c->second, second, &b, &offset_b, &bytes_b) != owner || offset_a != offset_b)
+		return false;
+	if (owner == BUFFER)
+		return a == b;
 	for (uint32_t i = 0; i < c->pairs; i++)
 		if (c->pair[i].first == a || c->pair[i].second == b)
 			return c->pair[i].first == a && c->pair[i].second == b;
-	c->pair[c->pairs++] = (struct scratch_pair){ a, b, bytes };
-	return true;
+	c->pair[c->pairs++] = (struct scratch_pair){ a, b };
+	return bytes_b >= bytes_a;
 }
 
 static bool
@@ -235,19 +257,41 @@ same_arguments(struct calls *c, const uint8_t *first, const uint8_t *second, uin
 	return true;
 }
 
+/* Pointers that are equal byte by byte may still mean different buffers. */
+static bool
+same_pointers(struct calls *c, const struct plan_launch *l, const struct plan_launch *m)
+{
+	const struct plan_kernel *k = &c->first.plan->kernel[l->kernel];
+
+	for (uint32_t i = 0; i < k->parameters; i++) {
+		uint32_t at = k->parameter[i].offset;
+
+		if (k->parameter[i].bytes == 8 && in_device_memory(load_word(l->arguments + at)) &&
+		    !same_address(c, load_word(l->arguments + at), load_word(m->arguments + at)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+same_launch(struct calls *c, const struct plan_launch *l, const struct plan_launch *m)
+{
+	return !strcmp(c->first.plan->kernel[l->kernel].name, c->second.plan->kernel[m->kernel].name) &&
+		!memcmp(l->grid, m->grid, sizeof l->grid) && !memcmp(l->block, m->block, sizeof l->block) &&
+		!memcmp(l->cluster, m->cluster, sizeof l->cluster) && l->dynamic_shared_bytes == m->dynamic_shared_bytes &&
+		l->cooperative == m->cooperative && l->argument_bytes == m->argument_bytes && same_pointers(c, l, m) &&
+		same_arguments(c, l->arguments, m->arguments, l->argument_bytes);
+}
+
 static bool
 same_work(struct calls *c, const struct plan_operation *a, const struct plan_operation *b)
 {
-	const struct plan_launch *l = &a->launch, *m = &b->launch;
 	const struct plan_memory *x = &a->memory, *y = &b->memory;
 
 	if (a->kind != b->kind)
 		return false;
 	if (a->kind == PLAN_LAUNCH)
-		return l->kernel == m->kernel && !memcmp(l->grid, m->grid, sizeof l->grid) &&
-			!memcmp(l->block, m->block, sizeof l->block) && !memcmp(l->cluster, m->cluster, sizeof l->cluster) &&
-			l->dynamic_shared_bytes == m->dynamic_shared_bytes && l->cooperative == m->cooperative &&
-			same_arguments(c, l->arguments, m->arguments, l->argument_bytes);
+		return same_launch(c, &a->launch, &b->launch);
 	return x->pitch == y->pitch && x->source_pitch == y->source_pitch && x->width == y->width &&
 		x->height == y->height && x->value == y->value && x->value_bytes == y->value_bytes &&
 		same_address(c, x->address, y->address) && (!x->source || same_address(c, x->source, y->source)) &&
@@ -255,33 +299,49 @@ same_work(struct calls *c, const struct plan_operation *a, const struct plan_ope
 }
 
 static const struct plan_operation *
-next_work(const struct plan *plan, uint32_t *i, uint32_t end)
+next_work(const struct call *c, uint32_t *i)
 {
-	while (*i < end)
-		if (plan->operation[(*i)++].kind <= PLAN_UPLOAD)
-			return &plan->operation[*i - 1];
+	while (*i < c->plan->call_start[c->number + 1])
+		if (c->plan->operation[(*i)++].kind <= PLAN_UPLOAD)
+			return &c->plan->operation[*i - 1];
 	return NULL;
+}
+
+static uint32_t
+launches(const struct call *c)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = c->plan->call_start[c->number]; i < c->plan->call_start[c->number + 1]; i++)
+		count += c->plan->operation[i].kind == PLAN_LAUNCH;
+	return count;
+}
+
+/* Whether the second call does what the first did. */
+static bool
+same_calls(struct call first, struct call second)
+{
+	struct calls c = { first, second, xcalloc(first.plan->operations + 1, sizeof *c.pair), 0 };
+	uint32_t i = first.plan->call_start[first.number], j = second.plan->call_start[second.number];
+	const struct plan_operation *a, *b = next_work(&second, &j);
+	bool same = true;
+
+	while (same && (a = next_work(&first, &i))) {
+		if (b && same_work(&c, a, b))
+			b = next_work(&second, &j);
+		else
+			same = a->kind == PLAN_UPLOAD;
+	}
+	free(c.pair);
+	return same && !b;
 }
 
 static int
 compare_calls(const struct plan *plan, struct buf *reason)
 {
-	struct calls c = { plan, xcalloc(plan->operations + 1, sizeof *c.pair), 0, reason };
-	uint32_t i = plan->call_start[0], j = plan->call_start[1];
-	const struct plan_operation *a, *b = next_work(plan, &j, plan->call_start[2]);
-	int status = 0;
-
-	while (status == 0 && (a = next_work(plan, &i, plan->call_start[1]))) {
-		if (b && same_work(&c, a, b))
-			b = next_work(plan, &j, plan->call_start[2]);
-		else if (a->kind != PLAN_UPLOAD)
-			status = -1;
-	}
-	if (b)
-		status = -1;
-	free(c.pair);
-	return status < 0 ? buf_err(reason, "solve() does not do the same work when it is called a second time with the same "
-		"arguments") : 0;
+	if (same_calls((struct call){ plan, 0, 0 }, (struct call){ plan, 1, 0 }))
+		return 0;
+	return buf_err(reason, "solve() does not do the same work when it is called a second time with the same arguments");
 }
 
 /* ---- one recording */
@@ -293,11 +353,11 @@ struct recording {
 	char profile_name[65];
 };
 
+/* After those that were placed before. */
 static int
 place_buffers(struct recording *r, const struct cuda_argument *arguments, int count, uint64_t *next, struct buf *err)
 {
-	*next = CUDA_ARENA;
-	r->buffer = xcalloc((size_t)count + 1, sizeof *r->buffer);
+	r->buffer = xrealloc(r->buffer, (r->buffers + (size_t)count + 1) * sizeof *r->buffer);
 	for (int i = 0; i < count; i++) {
 		struct plan_buffer *b = &r->buffer[r->buffers];
 
@@ -359,8 +419,8 @@ read_info(const char *folder, struct buf *err)
 }
 
 static int
-run_recorder(struct recording *r, const char *folder, const struct cuda_limits *limits, struct cuda_recording *result,
-	struct buf *err)
+run_recorder(struct recording *r, const char *folder, int recordings, const struct cuda_limits *limits,
+	struct cuda_recording *result, struct buf *err)
 {
 	static const char *const argv[] = { "/kernelmosaic/km-record", "/in/solution.so", "/in/job", "/in/profile",
 		"/kernelmosaic/recorder/libcudart.so.13", "/out/plan", NULL };
@@ -382,7 +442,7 @@ run_recorder(struct recording *r, const char *folder, const struct cuda_limits *
 		{ .name = "plan.2", .content = &r->plan[2], .max_bytes = PLAN_MAX_BYTES },
 	};
 	struct sandbox_job job = { .argv = argv, .environment = environment, .inputs = inputs, .input_count = 3, .outputs = outputs,
-		.output_count = RECORDINGS, .aslr_off = true, .output = &result->output, .errors = &result->output };
+		.output_count = (size_t)recordings, .aslr_off = true, .output = &result->output, .errors = &result->output };
 	struct sandbox_result ran;
 	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
 	int status = -1;
@@ -502,45 +562,108 @@ out:
 	buf_release(&reason);
 }
 
+/* Three recordings of the arguments, or with others one of the calls in turn. 0 with result filled as far as running
+ * goes, or -1 with a sentence. */
+static int
+run_recordings(struct recording *r, const char *folder, const struct cuda_argument *arguments,
+	const struct cuda_argument *others, int count, const char *profile, const struct cuda_limits *limits,
+	struct cuda_recording *result, struct buf *err)
+{
+	struct job_facts facts = { .arguments = arguments, .others = others, .count = count, .next_address = CUDA_ARENA };
+	struct gpu_profile figures;
+	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
+
+	if (place_buffers(r, arguments, count, &facts.next_address, err) < 0 ||
+	    (others && place_buffers(r, others, count, &facts.next_address, err) < 0) || read_profile(r, profile, err) < 0 ||
+	    profile_parse(buf_str(&r->profile), &figures, err) < 0 || !(r->info = read_info(folder, err)))
+		return -1;
+	facts.info = r->info;
+	facts.buffers = r->buffer;
+	facts.buffer_count = r->buffers;
+	facts.scratch_bytes = figures.memory_free;
+	facts.wall_seconds = (wall_ms + 999) / 1000;
+	facts.cpu_seconds = (wall_ms / CPU_SHARE + 999) / 1000;
+	facts.profile_name = r->profile_name;
+	job_write(&facts, &r->job);
+	return run_recorder(r, folder, others ? 1 : RECORDINGS, limits, result, err);
+}
+
+static void
+release(struct recording *r)
+{
+	ptxinfo_free(r->info);
+	free(r->buffer);
+	buf_release(&r->job);
+	buf_release(&r->profile);
+	for (int i = 0; i < RECORDINGS; i++)
+		buf_release(&r->plan[i]);
+}
+
 int
 cuda_record(const char *folder, const struct cuda_argument *arguments, int count, const char *profile,
 	const struct cuda_limits *limits, struct cuda_recording *result, struct buf *err)
 {
 	struct recording r = { .info = NULL };
-	struct job_facts facts = { .arguments = arguments, .count = count };
-	struct gpu_profile figures;
-	uint64_t wall_ms = limits && limits->wall_ms ? limits->wall_ms : DEFAULT_WALL_MS;
-	int status = -1;
+	int status;
 
 	*result = (struct cuda_recording)CUDA_RECORDING_INIT;
-	if (place_buffers(&r, arguments, count, &facts.next_address, err) < 0 || read_profile(&r, profile, err) < 0 ||
-	    profile_parse(buf_str(&r.profile), &figures, err) < 0 || !(r.info = read_info(folder, err)))
-		goto out;
-	facts.info = r.info;
-	facts.buffers = r.buffer;
-	facts.buffer_count = r.buffers;
-	facts.scratch_bytes = figures.memory_free;
-	facts.wall_seconds = (wall_ms + 999) / 1000;
-	facts.cpu_seconds = (wall_ms / CPU_SHARE + 999) / 1000;
-	facts.profile_name = r.profile_name;
-	job_write(&facts, &r.job);
-	if (run_recorder(&r, folder, limits, result, err) < 0)
-		goto out;
-	status = 0;
-	if (!result->reason.len)
-		judge_plans(&r, result);
-	if (result->verdict == CUDA_OK) {
-		result->info = r.info;
-		r.info = NULL;
+	status = run_recordings(&r, folder, arguments, NULL, count, profile, limits, result, err);
+	if (status == 0) {
+		if (!result->reason.len)
+			judge_plans(&r, result);
+		if (result->verdict == CUDA_OK) {
+			result->info = r.info;
+			r.info = NULL;
+		}
+		clean_output(&result->output);
 	}
-	clean_output(&result->output);
-out:
-	ptxinfo_free(r.info);
-	free(r.buffer);
-	buf_release(&r.job);
-	buf_release(&r.profile);
-	for (int i = 0; i < RECORDINGS; i++)
-		buf_release(&r.plan[i]);
+	release(&r);
+	if (status < 0)
+		cuda_recording_release(result);
+	return status;
+}
+
+/* ---- calls in turn */
+static void
+judge_turns(struct recording *r, const struct plan *alone, struct cuda_recording *result)
+{
+	struct buf reason = BUF_INIT;
+	enum cuda_verdict verdict;
+	struct plan *plan = plan_parse(buf_str(&r->plan[0]), r->plan[0].len, r->info, r->buffer, r->buffers, &verdict, &reason);
+
+	for (uint32_t i = 1; plan && verdict == CUDA_OK && i < IN_TURN; i += 2) {
+		struct call first = { alone, 0, 0 }, second = { plan, i, 0 };
+
+		if (plan->calls == IN_TURN && same_calls(first, second))
+			continue;
+		verdict = plan->calls != IN_TURN || launches(&second) < launches(&first) ? CUDA_SUSPICIOUS : CUDA_RUNTIME_ERROR;
+		buf_adds(&reason, verdict == CUDA_SUSPICIOUS ? "solve() launches less when it was called with other sizes before" :
+			"solve() does other work when it was called with other sizes before: it keeps something, such as scratch "
+			"memory or a size, that fits that call only");
+	}
+	if (verdict != CUDA_OK)
+		fail(result, verdict, &reason);
+	else
+		result->verdict = CUDA_OK;
+	plan_free(plan);
+	buf_release(&reason);
+}
+
+int
+cuda_record_in_turn(const char *folder, const struct cuda_argument *arguments, const struct cuda_argument *others,
+	int count, const char *profile, const struct cuda_limits *limits, const struct plan *alone,
+	struct cuda_recording *result, struct buf *err)
+{
+	struct recording r = { .info = NULL };
+	int status;
+
+	*result = (struct cuda_recording)CUDA_RECORDING_INIT;
+	status = run_recordings(&r, folder, arguments, others, count, profile, limits, result, err);
+	if (status == 0 && !result->reason.len)
+		judge_turns(&r, alone, result);
+	if (status == 0)
+		clean_output(&result->output);
+	release(&r);
 	if (status < 0)
 		cuda_recording_release(result);
 	return status;

@@ -20,6 +20,13 @@ struct cuda_recording {
  * 0 with result filled (release it), or -1 with a sentence: infrastructure, try again. */
 int cuda_record(const char *folder, const struct cuda_argument *arguments, int count, const char *profile,
 	const struct cuda_limits *limits, struct cuda_recording *result, struct buf *err);
+/* Does solve() do with these arguments what it does alone, when it is called with others in between? `alone` is the plan
+ * of cuda_record for `arguments`; `others` are of the same task, with other sizes. One process calls with others,
+ * arguments, others, arguments. result: no plan; OK, SUSPICIOUS (less work than alone), RUNTIME_ERROR (other work: it
+ * keeps something that fits the other call), or as cuda_record. 0, or -1 with a sentence. */
+int cuda_record_in_turn(const char *folder, const struct cuda_argument *arguments, const struct cuda_argument *others,
+	int count, const char *profile, const struct cuda_limits *limits, const struct plan *alone,
+	struct cuda_recording *result, struct buf *err);
 void cuda_recording_release(struct cuda_recording *recording);
 
 #endif

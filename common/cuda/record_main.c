@@ -1,9 +1,9 @@
-/* km-record: calls solve() of a stranger's shared object against the stand-in runtime, three times.
+/* km-record: calls solve() of a stranger's shared object against the stand-in runtime, in three processes.
  *
  * In: solution.so, the job that cuda_record wrote, a GPU profile, the recorder's libcudart.so.13; argv names all four
  * and the stem of the plans. Out: PLAN.0, PLAN.1, PLAN.2. Each is made by a child that starts from the same state; the
  * second has another stack, heap and load address, so that bytes nobody wrote differ, and the third has other device
- * addresses too. What the plans say is judged elsewhere: this process shares its user with the candidate. */
+ * addresses too. With two sets of arguments there is one process, which calls with the one and the other in turn. What the plans say is judged elsewhere: this process shares its user with the candidate. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -21,7 +21,7 @@
 #include "cuda/job.h"
 #include "cuda/recorder/recorder.h"
 
-enum { VARIANTS = 3, CALLS = 2, MAX_JOB_BYTES = 64 << 20, MAX_WAITS = 6 };
+enum { VARIANTS = 3, CALLS = 2, CALLS_IN_TURN = 4, MAX_JOB_BYTES = 64 << 20, MAX_WAITS = 6 };
 #define OTHER_BASE 0x080000000000ull
 
 static struct recorder_job job;
@@ -85,15 +85,18 @@ fill_stack(int pattern)
 static void
 call_solve(void (*entry)(void **), unsigned index, int pattern)
 {
+	unsigned set = parsed.sets == 2 && index % 2 == 0;	/* the others come first */
+	const struct job_argument *argument = parsed.argument[set];
+	uint32_t arguments = parsed.arguments[set];
 	uint64_t value[CUDA_MAX_ARGUMENTS + 1];
 	void *pointer[CUDA_MAX_ARGUMENTS + 1];
 
-	for (uint32_t i = 0; i < parsed.arguments; i++) {
-		value[i] = parsed.argument[i].value + (parsed.argument[i].is_pointer ? job.shift : 0);
+	for (uint32_t i = 0; i < arguments; i++) {
+		value[i] = argument[i].value + (argument[i].is_pointer ? job.shift : 0);
 		pointer[i] = &value[i];
 	}
-	value[parsed.arguments] = (uint64_t)(uintptr_t)recorder.stream();
-	pointer[parsed.arguments] = &value[parsed.arguments];
+	value[arguments] = (uint64_t)(uintptr_t)recorder.stream();
+	pointer[arguments] = &value[arguments];
 	fill_stack(pattern);
 	recorder.call(index);
 	entry(pointer);
@@ -129,7 +132,7 @@ run_candidate(const char *path, int variant, int plan)
 	entry = (void (*)(void **))dlsym(solution, "kernelmosaic_call");
 	if (!entry)
 		recorder.refuse("RUNTIME_ERROR", "the shared object has no solve()");
-	for (unsigned i = 0; i < CALLS; i++)
+	for (unsigned i = 0; i < (parsed.sets == 2 ? CALLS_IN_TURN : CALLS); i++)
 		call_solve(entry, i, patterns[variant]);
 	recorder.finish();
 	_exit(0);
@@ -251,7 +254,7 @@ main(int argc, char **argv)
 	job.profile = &profile;
 	load_recorder(argv[4]);
 	sigaction(SIGALRM, &action, NULL);
-	for (int i = 0; i < VARIANTS; i++) {
+	for (int i = 0; i < (parsed.sets == 2 ? 1 : VARIANTS); i++) {
 		buf_reset(&name);
 		buf_addf(&name, "%s.%d", argv[5], i);
 		if (!record_once(argv[1], buf_str(&name), i))

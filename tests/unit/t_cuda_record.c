@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "cuda/record.h"
 
-static char *cache, *folder, *errors_folder, *early_folder;
+static char *cache, *folder, *errors_folder, *early_folder, *turns_folder;
 static struct cuda_argument arguments[] = {
 	{ CUDA_INPUT, "x", "float32", 4096, 0 },
 	{ CUDA_OUTPUT, "y", "float32", 4096, 0 },
@@ -42,7 +42,8 @@ build_all(void **state)
 	folder = cache ? build_file("tests/data/cuda/variants.cu") : NULL;
 	errors_folder = folder ? build_file("tests/data/cuda/errors.cu") : NULL;
 	early_folder = errors_folder ? build_file("tests/data/cuda/early.cu") : NULL;
-	return early_folder ? 0 : -1;
+	turns_folder = early_folder ? build_file("tests/data/cuda/turns.cu") : NULL;
+	return turns_folder ? 0 : -1;
 }
 
 static int
@@ -54,6 +55,7 @@ remove_cache(void **state)
 	free(folder);
 	free(errors_folder);
 	free(early_folder);
+	free(turns_folder);
 	return 0;
 }
 
@@ -330,7 +332,7 @@ limits_hold(void **state)
 	(void)state;
 	expect_refusal(29, NULL, CUDA_UNSUPPORTED, "cudaGraphCreate is not possible");
 	expect_refusal(40, NULL, CUDA_UNSUPPORTED, "cudaEventElapsedTime");
-	expect_refusal(34, NULL, CUDA_UNSUPPORTED, "more than 10000 operations");
+	expect_refusal(34, NULL, CUDA_UNSUPPORTED, "more than 5000 operations");
 	record(44, NULL, &r);
 	assert_int_equal(r.verdict, CUDA_OK);
 	assert_true(r.output.len <= CUDA_LOG_BYTES + 200);
@@ -355,6 +357,48 @@ recordings_repeat(void **state)
 	cuda_recording_release(&b);
 }
 
+/* Alone each kind is right; with calls of another size before it may not be. */
+static void
+turns(uint64_t kind, uint64_t n, uint64_t other_n, enum cuda_verdict verdict, const char *words)
+{
+	struct cuda_argument mine[3], others[3];
+	struct cuda_recording alone, r;
+	struct buf err = BUF_INIT;
+
+	for (int i = 0; i < 3; i++) {
+		mine[i] = others[i] = arguments[i];
+		mine[i].bytes = 4 * n;
+		others[i].bytes = 4 * other_n;
+	}
+	mine[2].bits = kind * 10000 + n;
+	others[2].bits = kind * 10000 + other_n;
+	if (cuda_record(turns_folder, mine, 3, NULL, NULL, &alone, &err) < 0)
+		fail_msg("%s", buf_str(&err));
+	assert_int_equal(alone.verdict, CUDA_OK);
+	if (cuda_record_in_turn(turns_folder, mine, others, 3, NULL, NULL, alone.plan, &r, &err) < 0)
+		fail_msg("%s", buf_str(&err));
+	if (r.verdict != verdict || !strstr(buf_str(&r.reason), words))
+		fail_msg("kind %d: wanted %s '%s', got %s '%s'", (int)kind, cuda_verdict_name(verdict), words,
+			cuda_verdict_name(r.verdict), buf_str(&r.reason));
+	cuda_recording_release(&alone);
+	cuda_recording_release(&r);
+	buf_release(&err);
+}
+
+static void
+calls_in_turn_do_what_they_do_alone(void **state)
+{
+	(void)state;
+	turns(0, 300, 900, CUDA_OK, "");
+	turns(0, 900, 300, CUDA_OK, "");
+	turns(1, 300, 900, CUDA_OK, "");		/* what fits the larger fits the smaller */
+	turns(1, 900, 300, CUDA_RUNTIME_ERROR, "fits that call only");
+	turns(2, 900, 300, CUDA_RUNTIME_ERROR, "other work");
+	turns(3, 900, 300, CUDA_SUSPICIOUS, "launches less");
+	turns(4, 900, 300, CUDA_RUNTIME_ERROR, "other work");
+	turns(5, 900, 300, CUDA_OK, "");
+}
+
 int
 main(void)
 {
@@ -376,6 +420,7 @@ main(void)
 		cmocka_unit_test(errors_are_those_of_the_runtime),
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(recordings_repeat),
+		cmocka_unit_test(calls_in_turn_do_what_they_do_alone),
 	};
 
 	return cmocka_run_group_tests(tests, build_all, remove_cache);

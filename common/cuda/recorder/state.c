@@ -11,7 +11,7 @@
 
 #include "cuda/recorder/state.h"
 
-enum { MAX_TEXT = 16 << 20, MAX_OPERATIONS = 10000, MAX_REASON = 500 };
+enum { MAX_TEXT = 16 << 20, MAX_OPERATIONS = 5000, MAX_REASON = 500 };
 
 const struct recorder_job *job;
 
@@ -89,7 +89,7 @@ plan_operation(const void *bytes, size_t count, const char *format, ...)
 	if (!in_call)
 		refuse(UNSUPPORTED, "work for the GPU is issued outside solve(), by a static initialiser");
 	if (++operations > MAX_OPERATIONS)
-		refuse(UNSUPPORTED, "solve() issues more than %d operations in the calls of one recording", MAX_OPERATIONS);
+		refuse(UNSUPPORTED, "solve() issues more than %d operations", MAX_OPERATIONS);
 	va_start(args, format);
 	append(format, args);
 	va_end(args);
@@ -139,6 +139,7 @@ kernelmosaic_recorder_call(unsigned index)
 {
 	plan_line("call %u\n", index);
 	in_call = true;
+	operations = 0;
 	memory_call();
 	runtime_reset_failure();
 }
