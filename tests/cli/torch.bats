@@ -76,7 +76,7 @@ END
 	module 'x' <<<'os._exit(0)' | spec exits
 	module 'x' <<<'return torch.tensor(float(open("/etc/shadow").read()))' | spec reads
 	module 'x' <<<$'import socket\nsocket.create_connection(("127.0.0.1", 22))' | spec connects
-	module 'x' <<<'return x + 0 * len(str(vars(torch)))' | spec good
+	module 'x' <<<'return 2 * x + 0 * len(str(vars(torch)))' | spec good
 	run --separate-stderr km-ingest -q --max-rejects 100% --threads 4 --store "$W/store" --rejects "$W/rejects" "$W/specs"
 	[ "$status" = 0 ]
 	[[ $output == *'"name":"good"'* ]]
