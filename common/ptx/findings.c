@@ -6,10 +6,13 @@
 #include "base/die.h"
 #include "ptx/machine.h"
 
+enum { N_PLACES = 4096 };
+
 struct findings {
 	struct ptx_finding *list;
 	size_t count, max;
 	uint64_t dropped;
+	uint64_t dropped_places[N_PLACES / 64];	/* a bit by hash of what was dropped, so that it counts once */
 	struct arena arena;
 };
 
@@ -38,6 +41,7 @@ findings_reset(struct findings *f)
 	arena_reset(&f->arena);
 	f->count = 0;
 	f->dropped = 0;
+	memset(f->dropped_places, 0, sizeof f->dropped_places);
 }
 
 size_t
@@ -85,19 +89,28 @@ findings_errors(const struct findings *f)
 	return errors;
 }
 
+static void
+count_dropped(struct findings *f, enum ptx_kind kind, uint32_t ptx_line)
+{
+	uint32_t place = (ptx_line * PTX_N_KINDS + kind) % N_PLACES;
+	f->dropped += !(f->dropped_places[place / 64] >> place % 64 & 1);
+	f->dropped_places[place / 64] |= 1ull << place % 64;
+}
+
 /* False when the list is full, and the new one no better than those in it. */
 static bool
-make_room(struct findings *f, bool warning)
+make_room(struct findings *f, enum ptx_kind kind, uint32_t ptx_line, bool warning)
 {
 	size_t k = f->count;
 	if (f->count < f->max)
 		return true;
-	f->dropped++;
 	while (!warning && k-- > 0)
 		if (ptx_is_warning(&f->list[k])) {
+			count_dropped(f, f->list[k].kind, f->list[k].ptx_line);
 			remove_at(f, k);
 			return true;
 		}
+	count_dropped(f, kind, ptx_line);
 	return false;
 }
 
@@ -251,19 +264,28 @@ write_message(struct findings *fs, const struct machine_core *core, const struct
 	buf_release(&m);
 }
 
+/* Is it the instruction of the finding? For races, one of the same source line: a loop that was unrolled has many. */
+static bool
+same_place(const struct ptx_finding *f, const struct source *s)
+{
+	if (f->check == PTX_RACECHECK && f->line)
+		return f->line == s->location.line && f->inlined_line == s->location.inlined_line;
+	return f->ptx_line == s->line;
+}
+
 const char *
 report(struct warp *w, const struct insn *i, const struct finding_place *place, const char *format, ...)
 {
 	struct machine_core *core = w->core;
 	struct findings *fs = core->findings;
-	uint32_t line = core->image->sources[i->place].line;
+	const struct source *source = &core->image->sources[i->place];
 	const struct ptx_kernel *kernel = &core->image->kernel->public;
 	for (size_t k = 0; k < fs->count; k++)
-		if (fs->list[k].kind == place->kind && fs->list[k].ptx_line == line && !strcmp(fs->list[k].kernel, kernel->name)) {
+		if (fs->list[k].kind == place->kind && same_place(&fs->list[k], source) && !strcmp(fs->list[k].kernel, kernel->name)) {
 			fs->list[k].count++;
 			return NULL;
 		}
-	if (!make_room(fs, place->check == PTX_RACECHECK))
+	if (!make_room(fs, place->kind, source->line, place->check == PTX_RACECHECK))
 		return NULL;
 	struct ptx_finding *f = &fs->list[fs->count];
 	memset(f, 0, sizeof *f);
@@ -296,7 +318,7 @@ void
 report_never_written(struct findings *fs, const struct buffer *b, uint64_t first_byte, uint32_t element_bytes,
 	const char *message)
 {
-	if (!make_room(fs, true))
+	if (!make_room(fs, PTX_NEVER_WRITTEN, (uint32_t)(b->address >> 8), true))
 		return;
 	fs->list[fs->count++] = (struct ptx_finding){ .check = PTX_INITCHECK, .kind = PTX_NEVER_WRITTEN, .kernel = "",
 		.space = PTX_SPACE_GLOBAL, .buffer = arena_strdup(&fs->arena, b->name), .offset_bytes = (int64_t)first_byte,

@@ -215,7 +215,7 @@ size_t ptx_finding_count(const struct ptx_machine *machine);
 size_t ptx_error_count(const struct ptx_machine *machine);
 bool ptx_is_warning(const struct ptx_finding *finding);
 const struct ptx_finding *ptx_finding_at(const struct ptx_machine *machine, size_t index);
-/* How many were dropped because the list was full. */
+/* How many more (kind, instruction) there were than the list holds. */
 uint64_t ptx_findings_dropped(const struct ptx_machine *machine);
 void ptx_clear_findings(struct ptx_machine *machine);
 

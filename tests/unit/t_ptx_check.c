@@ -509,6 +509,108 @@ test_findings_are_bounded(void **state)
 	buf_release(&body);
 }
 
+/* ---- racecheck: what t_ptx_faults.c does not look at */
+
+#define TILE "\t.shared .align 4 .b8 tile[512];\n\tmov.u32 %r5, tile;\n\tshl.b32 %r6, %r1, 2;\n\tadd.u32 %r6, %r5, %r6;\n"
+
+static void
+open_race(struct fault *f, const char *body, size_t max_findings)
+{
+	struct buf text = BUF_INIT;
+	struct ptx_options options = { .checked = true, .racecheck = true, .budget = 20000000, .max_findings = max_findings };
+	buf_adds(&text, HEAD("k"));
+	buf_adds(&text, body);
+	buf_adds(&text, TAIL);
+	rig_open(&f->rig, text.data, text.len, &options);
+	buf_release(&text);
+	f->a = rig_buffer(&f->rig, "a", 400, PTX_READ, true);
+	f->b = rig_buffer(&f->rig, "b", 400, PTX_READ_WRITE, false);
+}
+
+static void
+test_race_has_two_sides(void **state)
+{
+	(void)state;
+	struct fault f;
+	struct ptx_options off = { .checked = true };
+	open_race(&f, TILE LOC(50) "\tst.shared.u32 [%r6], %r1;\n" LOC(51) "\tld.shared.u32 %r7, [%r5+4];\n", 0);
+	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 1);
+	assert_int_equal(ptx_error_count(f.rig.machine), 0);
+	struct ptx_finding found = *ptx_finding_at(f.rig.machine, 0);
+	assert_true(ptx_is_warning(&found));
+	assert_string_equal(ptx_check_name(found.check), "racecheck");
+	assert_string_equal(ptx_kind_name(found.kind), "write_read");
+	assert_int_equal(found.line, 51);
+	assert_string_equal(found.buffer, "tile");
+	assert_int_equal(found.offset_bytes, 4);
+	assert_true(found.pair);
+	assert_int_equal(found.other_line, 50);
+	assert_string_equal(found.other_file, "fault.cu");
+	assert_int_equal(found.other_thread[0], 1);
+	assert_int_equal(found.thread[0], 0);
+	assert_int_equal(found.count, 31);
+	assert_non_null(strstr(found.message, "the other is block (0,0,0) thread (1,0,0) at fault.cu:50"));
+	/* each check can be switched by itself */
+	ptx_clear_findings(f.rig.machine);
+	ptx_machine_set_options(f.rig.machine, &off);
+	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 0);
+	rig_close(&f.rig);
+}
+
+/* What one launch wrote is over for the next, and shared memory belongs to one block at a time. */
+static void
+test_launches_and_blocks_are_apart(void **state)
+{
+	(void)state;
+	struct fault f;
+	open_race(&f, TILE "\tst.shared.u32 [%r6], %r1;\n\tbar.sync 0;\n\tld.shared.u32 %r7, [%r5+4];\n"
+		"\tsetp.ge.u32 %p1, %r4, 100;\n\t@%p1 ret;\n\tst.global.u32 [%a4], %r7;\n", 0);
+	for (int k = 0; k < 3; k++)
+		assert_int_equal(run_fault(&f, 3, 64, 1), PTX_OK);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 0);
+	rig_close(&f.rig);
+}
+
+/* Sixteen races fill the list; the error behind them still finds its place in it. */
+static void
+test_warnings_give_way(void **state)
+{
+	(void)state;
+	struct fault f;
+	struct buf body = BUF_INIT;
+	buf_adds(&body, TILE);
+	for (int k = 0; k < 16; k++)
+		buf_addf(&body, "\tst.shared.u32 [%%r5+%d], %%r1;\n", 4 * k);
+	buf_adds(&body, LOC(60) "\tld.shared.u32 %r7, [%r5+508];\n");
+	open_race(&f, buf_str(&body), 4);
+	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 4);
+	assert_int_equal(ptx_error_count(f.rig.machine), 1);
+	assert_int_equal(ptx_findings_dropped(f.rig.machine), 13);
+	assert_int_equal(ptx_finding_at(f.rig.machine, 3)->kind, PTX_UNINITIALISED_READ);
+	rig_close(&f.rig);
+	buf_release(&body);
+}
+
+static void
+test_elements_never_written(void **state)
+{
+	(void)state;
+	struct fault f;
+	const int64_t shape[2] = { 10, 10 };
+	open_race(&f, "\tsetp.ge.u32 %p1, %r4, 34;\n\t@%p1 ret;\n\tst.global.u32 [%a4], %r4;\n\tst.global.u16 [%a1+136], %h1;\n", 0);
+	assert_int_equal(run_fault(&f, 2, 32, 1), PTX_OK);
+	ptx_check_written(f.rig.machine, (uint64_t)(uintptr_t)f.b, 4, 2, shape);
+	ptx_check_written(f.rig.machine, (uint64_t)(uintptr_t)f.a, 4, 2, shape);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 1);
+	assert_string_equal(ptx_finding_at(f.rig.machine, 0)->message,
+		"Output b: 66 of 100 elements never written, first at [3,4].");
+	assert_true(ptx_is_warning(ptx_finding_at(f.rig.machine, 0)));
+	rig_close(&f.rig);
+}
+
 /* ---- counters */
 
 static void
@@ -572,7 +674,9 @@ main(void)
 		cmocka_unit_test(test_collective_waits), cmocka_unit_test(test_deadlock), cmocka_unit_test(test_bad_calls),
 		cmocka_unit_test(test_stack_overflow), cmocka_unit_test(test_trap), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_unsupported), cmocka_unit_test(test_refused), cmocka_unit_test(test_map_refuses),
-		cmocka_unit_test(test_findings_are_bounded), cmocka_unit_test(test_counters),
+		cmocka_unit_test(test_findings_are_bounded), cmocka_unit_test(test_race_has_two_sides),
+		cmocka_unit_test(test_launches_and_blocks_are_apart), cmocka_unit_test(test_warnings_give_way),
+		cmocka_unit_test(test_elements_never_written), cmocka_unit_test(test_counters),
 	};
 	return cmocka_run_group_tests_name("ptx checks", tests, NULL, NULL);
 }
