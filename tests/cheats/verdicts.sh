@@ -1,13 +1,14 @@
 #!/bin/bash
 # verdicts.sh DEVICE quick|rest|all: puts the corpus to the final verdict and compares what comes out with corpus.txt.
 # Prints a line for each cheat and look-alike that got another verdict than it must; exit 1 if there is any.
-# KM_OUT: where the programs are. STORE: a work store to keep builds in; by default one that is thrown away.
+# KM_OUT: where the programs are. STORE: a work store to keep builds in; by default one that is thrown away. ENGINE: more
+# options of the engine. JUDGED: where to keep the judged cases.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 device=$1 which=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-engine=(--store "${STORE:-$work/store}" -q)
+engine=(--store "${STORE:-$work/store}" -q ${ENGINE:-})
 "$KM_OUT/bin/km-ingest" "${engine[@]}" -o "$work/tasks.jsonl" "$here/tasks"
 python3 - "$here" "$which" "$work" <<'P'
 import hashlib, json, re, sys
@@ -50,6 +51,7 @@ for line in open(here + "/corpus.txt"):
 P
 "$KM_OUT/bin/km-verify" "${engine[@]}" --device "$device" --threads "${THREADS:-2}" -o "$work/judged.jsonl" \
 	"$work/cases.jsonl" 2>"$work/said" || { tail -5 "$work/said"; exit 1; }
+[ -z "${JUDGED:-}" ] || cp "$work/judged.jsonl" "$JUDGED"
 python3 - "$work" "$device" <<'P'
 import json, sys
 work, device = sys.argv[1:]
