@@ -346,7 +346,7 @@ shared_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 	if (low < 0 || high > (int64_t)block->shared_bytes)
 		return false;
 	if (block->shared_initialised) {
-		const struct source *s = &w->core->image->sources[i->place];
+		const struct source *s = provenance_source(w->core, i);
 		if (low < s->low || high > s->high || !shared_marks(w, p, first, mask, size, access))
 			return false;
 	}
@@ -377,7 +377,7 @@ global_access(const struct insn *i, struct warp *w, struct pattern *p, uint64_t 
 	if (b->freed || (b->access & access) != access)
 		return false;
 	if (core->checked) {
-		const struct buffer *object = provenance_buffer(core, &core->image->sources[i->place]);
+		const struct buffer *object = provenance_buffer(core, provenance_source(core, i));
 		if ((object && object != b) || !global_marks(b, p, first, mask, size, access))
 			return false;
 	}

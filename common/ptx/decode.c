@@ -257,6 +257,7 @@ name_source(struct decoder *d, const struct operand *o, enum type type, int fiel
 		return decode_fail(d, "with the address of %.*s, which has no body", (int)o->name.length, o->name.at);
 	if (v && !variable_address(d, v, &address))
 		return 0;
+	address += (uint64_t)o->value;		/* "name+8" */
 	if (v && v->storage == IN_LOCAL) {
 		decode_insn(d)->imm = (int64_t)address;
 		d->local_source = true;

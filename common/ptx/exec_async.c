@@ -94,13 +94,13 @@ find_pointers(const struct insn *i, struct warp *w, uint32_t mask, int access, c
 
 HANDLER(copy_async)
 {
-	struct insn from = at_place(i, i->b, SECOND_LOW, PTX_SPACE_GLOBAL), to = *i;
+	struct insn from = at_place(i, i->b, SECOND_LOW, PTX_SPACE_GLOBAL);
 	uint32_t reads = lanes_that_read(i, w, mask);
 	char *source[LANES], *target[LANES];
 	UNUSED(wide);
+	from.target = i->target + 1;
 	find_pointers(&from, w, reads, ACCESS_READ, source);
-	to.target = i->target + 1;
-	find_pointers(&to, w, mask, ACCESS_WRITE, target);
+	find_pointers(i, w, mask, ACCESS_WRITE, target);
 	struct copy *c = copies_add(w);
 	c->lanes = mask;
 	c->bytes = i->size;

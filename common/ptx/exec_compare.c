@@ -319,7 +319,7 @@ decode_set(struct decoder *d, const struct row *row, const struct mods *mods, co
 	i->n = is_half(type);
 	i->size = (uint8_t)type_bytes(to);
 	i->imm = to == T_F32 ? 0x3f800000 : to == T_F16 || to == T_F16X2 ? 0x3c00 : to == T_BF16 || to == T_BF16X2 ? 0x3f80
-		: to == T_U16 || to == T_S16 ? 0xffff : 0xffffffff;
+		: to == T_U16 || to == T_S16 || is_x2(type) ? 0xffff : 0xffffffff;
 	i->run = is_x2(type) ? set_x2 : set_32;
 	if (!decode_destination(d, &s->operands[0], type_bytes(to), true, F_D) || !decode_source(d, &s->operands[1], type, true, F_A)
 		|| !decode_source(d, &s->operands[2], type, true, F_B) || (n == 4 && !decode_predicate(d, &s->operands[3], F_C)))
@@ -382,11 +382,9 @@ decode_slct(struct decoder *d, const struct row *row, const struct mods *mods, c
 
 static const struct row rows[] = {
 	DECODED("setp", COMPARE_WORDS " .and|.or|.xor? .ftz? " COMPARED "|.f16x2|.bf16x2", decode_setp),
-	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u32|.s32|.f32 " COMPARED, decode_set),
-	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u16|.s16|.f16 .f16", decode_set),
-	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u16|.s16|.bf16 .bf16", decode_set),
-	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .f16x2 .f16x2", decode_set),
-	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .bf16x2 .bf16x2", decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .u32|.s32|.f32|.u16|.s16|.f16|.bf16 " COMPARED, decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .f16x2|.u32|.s32 .f16x2", decode_set),
+	DECODED("set", COMPARE_WORDS " .and|.or|.xor? .ftz? .bf16x2|.u32|.s32 .bf16x2", decode_set),
 	{ "selp", "T", "dT aT bT cP", .run = RUN_SIZES(selp) },
 	DECODED("slct", ".ftz? .b16|.b32|.b64|.u16|.u32|.u64|.s16|.s32|.s64|.f32|.f64 .s32|.f32", decode_slct),
 };

@@ -61,7 +61,7 @@ move_local(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide)
 /* The clock counts warp instructions: it moves, and is the same in every run. */
 HANDLER(mov_clock)
 {
-	uint64_t now = w->core->counters.warp_instructions;
+	uint64_t now = w->core->counters.warp_instructions >> (i->sub ? 32 : 0);
 	UNUSED(wide);
 	EACH_IN(mask, l) {
 		if (i->size == 8)
@@ -193,6 +193,7 @@ decode_mov(struct decoder *d, const struct row *row, const struct mods *mods, co
 	i->size = (uint8_t)bytes;
 	if (from->kind == O_SPECIAL && from->value >= SR_CLOCK) {
 		i->run = mov_clock;
+		i->sub = from->value == SR_CLOCK_HI || from->value == SR_GLOBALTIMER_HI;
 		return bytes >= 4 || decode_fail(d, "of a clock to 16 bits");
 	}
 	if (bytes <= 8 && decode_immediate(from, type, &bits)) {
@@ -329,7 +330,7 @@ static const struct {
 
 /* ---- cvt: everything else. insn.size: to, sub: from, n: integer rounding, space: flags, target: register bytes */
 
-enum { CVT_SAT = 1, CVT_RELU = 2 };
+enum { CVT_SAT = 1, CVT_RELU = 2, CVT_FINITE = 4 };
 
 static bool
 is_float_type(enum type t)
@@ -447,6 +448,13 @@ finish_float(double v, unsigned flags)
 	return v;
 }
 
+/* .satfinite: the greatest number instead of infinity */
+static uint16_t
+finite_half(uint16_t bits, uint16_t infinity, unsigned flags)
+{
+	return (uint16_t)(bits - (flags & CVT_FINITE && (bits & 0x7fff) == infinity));
+}
+
 static uint16_t
 narrow_bf16(double v, unsigned rounding)
 {
@@ -486,10 +494,11 @@ to_floats(const struct insn *i, struct warp *w, const double *f, const uint64_t 
 			break;
 		case T_F16:
 			direct = float_odd(v);
-			REG(u16, i->d)[l] = direct != direct && from != T_F64 ? 0x7fff : (u16)_cvtss_sh(direct, _MM_FROUND_CUR_DIRECTION);
+			REG(u16, i->d)[l] = finite_half(direct != direct && from != T_F64 ? 0x7fff
+				: (u16)_cvtss_sh(direct, _MM_FROUND_CUR_DIRECTION), 0x7c00, i->space);
 			break;
 		default:
-			REG(u16, i->d)[l] = narrow_bf16(v, i->mode);
+			REG(u16, i->d)[l] = finite_half(narrow_bf16(v, i->mode), 0x7f80, i->space);
 		}
 	}
 }
@@ -509,7 +518,7 @@ HANDLER(cvt_general)
 static handler *
 frequent_pair(const struct mods *mods, enum type to, enum type from, unsigned to_bytes, unsigned from_bytes)
 {
-	if (mods->field[M_SAT] || mods->field[M_FTZ] || mods->field[M_RELU] || mods->field[M_ROUND] > ROUND_RN
+	if (mods->field[M_SAT] || mods->field[M_SATFINITE] || mods->field[M_FTZ] || mods->field[M_RELU] || mods->field[M_ROUND] > ROUND_RN
 		|| to_bytes != type_bytes(to) || from_bytes != type_bytes(from))
 		return NULL;
 	for (size_t k = 0; k < sizeof frequent / sizeof *frequent; k++)
@@ -537,7 +546,8 @@ decode_cvt(struct decoder *d, const struct row *row, const struct mods *mods, co
 	i->size = (uint8_t)to;
 	i->sub = (uint8_t)from;
 	i->n = mods->field[M_ROUND_INT];
-	i->space = (uint8_t)((mods->field[M_SAT] ? CVT_SAT : 0) | (mods->field[M_RELU] ? CVT_RELU : 0));
+	i->space = (uint8_t)((mods->field[M_SAT] ? CVT_SAT : 0) | (mods->field[M_RELU] ? CVT_RELU : 0)
+		| (mods->field[M_SATFINITE] ? CVT_FINITE : 0));
 	i->target = to_bytes | from_bytes << 8;
 	i->mode = mods->field[M_ROUND];
 	if ((i->run = frequent_pair(mods, to, from, to_bytes, from_bytes)))
@@ -567,6 +577,8 @@ HANDLER(name) \
 	for (int l = 0; i->sub && l < 64; l++) \
 		f[l] = f[l] <= 0 ? 0 : f[l]; \
 	low_and_high; \
+	for (int l = 0; i->flag && l < 64; l++) \
+		h[l] = (u16)(h[l] - ((h[l] & 0x7fff) == (uint32_t)i->imm)); \
 	merge_32(REG(u32, i->d), (const u32 *)(const void *)h, wide); \
 }
 
@@ -596,6 +608,8 @@ decode_pair(struct decoder *d, const struct row *row, const struct mods *mods, c
 	if (!decode_by_operands(d, row, &none, s))
 		return false;
 	decode_insn(d)->sub = mods->field[M_RELU];
+	decode_insn(d)->flag = mods->field[M_SATFINITE];
+	decode_insn(d)->imm = mods->types[0] == T_F16X2 ? 0x7c00 : mods->types[0] == T_BF16X2 ? 0x7f80 : 0x7f800000;
 	return true;
 }
 
@@ -678,6 +692,51 @@ decode_fp8(struct decoder *d, const struct row *row, const struct mods *mods, co
 	return true;
 }
 
+/* .relu and .satfinite after the rounding */
+HANDLER(cvt_tf32_more)
+{
+	u32 result[LANES];
+	UNUSED(wide);
+	for (int l = 0; l < LANES; l++) {
+		u32 x = REG(u32, i->a)[l], nan = (x & 0x7fffffff) > 0x7f800000;
+		if (i->mode == ROUND_RZ)
+			x &= 0xffffe000;
+		else if ((x & 0x7f800000) != 0x7f800000)
+			x = (x + (i->mode == ROUND_RN ? 0xfff + (x >> 13 & 1) : 0x1000)) & 0xffffe000;
+		if (i->flag && (x & 0x7fffffff) == 0x7f800000)
+			x -= 0x2000;
+		result[l] = nan ? 0x7fffffff : i->sub && x >> 31 ? 0 : x;
+	}
+	merge_32(REG(u32, i->d), result, mask);
+}
+
+static bool
+decode_tf32(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	if (!decode_pair(d, row, mods, s))
+		return false;
+	decode_insn(d)->mode = mods->field[M_ROUND];
+	return true;
+}
+
+/* cvt.pack: a and b, saturated to insn.sub bits (negative: signed), and c above them */
+HANDLER(cvt_pack)
+{
+	int bits = i->sub & 31;
+	int32_t most = (1 << (bits - (i->sub >> 7))) - 1, least = i->sub >> 7 ? -most - 1 : 0;
+	uint32_t keep = (1u << bits) - 1;
+	UNUSED(wide);
+	EACH_IN(mask, l) {
+		s32 a = REG(s32, i->a)[l], b = REG(s32, i->b)[l];
+		a = a < least ? least : a > most ? most : a;
+		b = b < least ? least : b > most ? most : b;
+		u32 above = i->c == NO_REG ? 0 : REG(u32, i->c)[l] << 2 * bits;
+		REG(u32, i->d)[l] = ((u32)b & keep) | ((u32)a & keep) << bits | above;
+	}
+}
+#define PACK_ROW(type_, bits, is_signed) \
+	{ "cvt", ".pack .sat ." type_ " .s32 .b32", "dU as32 bs32 cb32", .run = { [T_B32] = cvt_pack }, .sub = (bits) | (is_signed) << 7 }
+
 #define INTEGERS ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"
 #define FLOATS ".f16|.bf16|.f32|.f64"
 #define DIRECTED ".rn|.rz|.rm|.rp"
@@ -686,12 +745,12 @@ decode_fp8(struct decoder *d, const struct row *row, const struct mods *mods, co
 
 static const struct row rows[] = {
 	DECODED("mov", ".pred|.b16|.u16|.s16|.f16|.bf16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128", decode_mov),
-	DECODED("cvta", ".to? .global|.shared|.shared::cta|.local|.const|.param .u64", decode_cvta),
-	{ "isspacep", ".global|.shared|.shared::cta|.local|.param", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep } },
+	DECODED("cvta", ".to? .global|.shared|.shared::cta|.shared::cluster|.local|.const|.param|.param::entry .u64", decode_cvta),
+	{ "isspacep", ".global|.shared|.shared::cta|.local|.param|.param::entry", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep } },
 	{ "isspacep", ".shared::cluster", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep }, .sub = 1 },
 	DECODED("cvt", ".sat? " INTEGERS " " INTEGERS, decode_cvt),
 	DECODED("cvt", TO_INTEGER " .ftz? .sat? " INTEGERS " " FLOATS, decode_cvt),
-	DECODED("cvt", DIRECTED " .sat? " FLOATS " " INTEGERS, decode_cvt),
+	DECODED("cvt", DIRECTED " .ftz? .sat? " FLOATS " " INTEGERS, decode_cvt),
 	DECODED("cvt", ".ftz? .sat? .f32 .f16|.bf16|.f32", decode_cvt),
 	DECODED("cvt", ".ftz? .sat? .f64 .f16|.bf16|.f32|.f64", decode_cvt),
 	DECODED("cvt", ".sat? .f16 .f16", decode_cvt),
@@ -700,17 +759,27 @@ static const struct row rows[] = {
 	DECODED("cvt", TO_INTEGER " .sat? .f16 .f16", decode_cvt),
 	DECODED("cvt", DIRECTED " .ftz? .sat? .f32 .f64", decode_cvt),
 	DECODED("cvt", DIRECTED " .ftz? .sat? .f16 .f32|.f64", decode_cvt),
-	DECODED("cvt", ".rn|.rz .relu? .f16 .f32", decode_cvt),
-	DECODED("cvt", ".rn|.rz .relu? .bf16 .f32", decode_cvt),
-	DECODED("cvt", ".rn .ftz? .bf16 .f16|.f64", decode_cvt),
-	PAIR_ROW(".rn .relu? .f16x2 .f32", cvt_f16x2),
-	PAIR_ROW(".rz .relu? .f16x2 .f32", cvt_f16x2_rz),
-	PAIR_ROW(".rn .relu? .bf16x2 .f32", cvt_bf16x2),
-	PAIR_ROW(".rz .relu? .bf16x2 .f32", cvt_bf16x2_rz),
+	{ .opcode = "cvt", .pattern = ".rn|.rz .relu? .satfinite? .f16|.bf16 .f32", .decode = decode_cvt, .any_order = true },
+	DECODED("cvt", DIRECTED " .ftz? .bf16 .f32", decode_cvt),
+	DECODED("cvt", DIRECTED " .ftz? .bf16 .f16|.f64", decode_cvt),
+	DECODED("cvt", DIRECTED "? .f16 .bf16", decode_cvt),
+	DECODED("cvt", DIRECTED " .ftz? .f32|.f64 .bf16", decode_cvt),
+	DECODED("cvt", TO_INTEGER "? .bf16 .bf16", decode_cvt),
+	DECODED("cvt", ".bf16 .f16", decode_cvt),
+	PAIR_ROW(".rn .relu? .satfinite? .f16x2 .f32", cvt_f16x2),
+	PAIR_ROW(".rz .relu? .satfinite? .f16x2 .f32", cvt_f16x2_rz),
+	PAIR_ROW(".rn .relu? .satfinite? .bf16x2 .f32", cvt_bf16x2),
+	PAIR_ROW(".rz .relu? .satfinite? .bf16x2 .f32", cvt_bf16x2_rz),
+	{ "cvt", ".rn|.rz .relu .tf32 .f32", "db32 af32", decode_tf32, .run = { [T_B32] = cvt_tf32_more } },
+	{ "cvt", ".rna .satfinite .tf32 .f32", "db32 af32", decode_tf32, .run = { [T_B32] = cvt_tf32_more } },
+	{ "cvt", ".pack .sat .u16 .s32", "dU as32 bs32", .run = { [T_S32] = cvt_pack }, .sub = 16 },
+	{ "cvt", ".pack .sat .s16 .s32", "dU as32 bs32", .run = { [T_S32] = cvt_pack }, .sub = 16 | 128 },
+	PACK_ROW("u8", 8, 0), PACK_ROW("s8", 8, 1), PACK_ROW("u4", 4, 0), PACK_ROW("s4", 4, 1), PACK_ROW("u2", 2, 0),
+	PACK_ROW("s2", 2, 1),
 	{ "cvt", ".rna .tf32 .f32", "db32 af32", decode_pair, .run = { [T_B32] = cvt_tf32_rna } },
 	{ "cvt", ".rn .tf32 .f32", "db32 af32", decode_pair, .run = { [T_B32] = cvt_tf32_rn } },
 	{ "cvt", ".rz .tf32 .f32", "db32 af32", decode_pair, .run = { [T_B32] = cvt_tf32_rz } },
-	{ "cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f32", "db16 af32 bf32", decode_fp8, .run = { [T_B32] = cvt_fp8x2_f32 } },
+	{ "cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f32", "db16 af32 bf32", decode_fp8, .any_order = true, .run = { [T_B32] = cvt_fp8x2_f32 } },
 	{ "cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f16x2", "db16 ab32", decode_fp8, .run = { [T_B32] = cvt_fp8x2_f16x2 } },
 	{ "cvt", ".rn .relu? .f16x2 .e4m3x2|.e5m2x2", "db32 ab16", decode_fp8, .run = { [T_B32] = cvt_f16x2_fp8x2 } },
 };

@@ -6,7 +6,7 @@
 #include "ptx/lanes.h"
 #include "ptx/table.h"
 
-enum { HALF_RELU = 1, HALF_SAT = 2 };
+enum { HALF_RELU = 1, HALF_SAT = 2, HALF_FLUSH = 4 };
 
 /* What .relu and .sat do after the operation, before the rounding that cannot change the outcome. */
 static inline f32
@@ -17,6 +17,14 @@ finish(f32 r, unsigned what)
 	if (what & HALF_SAT)
 		r = r > 0 ? r < 1 ? r : 1 : 0;
 	return r;
+}
+
+/* .ftz of fp16: denormals are zeros of their sign, before the operation and (before it is rounded) behind it. */
+static void
+flush_halves(f32 *v, int n)
+{
+	VECTORISE for (int l = 0; l < n; l++)
+		v[l] = fabsf(v[l]) < 0x1p-14f ? float_of_bits(bits_of_float(v[l]) & 0x80000000u) : v[l];
 }
 
 static void
@@ -43,6 +51,13 @@ HANDLER(name) \
 		format##_to_floats(fb, REG(u16, i->b), n); \
 	if (sources > 2) \
 		format##_to_floats(fc, REG(u16, i->c), n); \
+	if (what & HALF_FLUSH) { \
+		flush_halves(fa, n); \
+		if (sources > 1) \
+			flush_halves(fb, n); \
+		if (sources > 2) \
+			flush_halves(fc, n); \
+	} \
 	VECTORISE for (int l = 0; l < n; l++) { \
 		f32 x = fa[l], y = sources > 1 ? fb[l] : 0, z = sources > 2 ? fc[l] : 0; \
 		UNUSED(y); \
@@ -51,6 +66,8 @@ HANDLER(name) \
 	} \
 	for (int l = 0; what && l < n; l++) \
 		fa[l] = finish(fa[l], what); \
+	if (what & HALF_FLUSH) \
+		flush_halves(fa, n); \
 	format##_from_floats(result, fa, n); \
 	put(w, i, result, n, wide); \
 }
@@ -90,7 +107,11 @@ HALF_ALL(max, 2, greatest(x, y))
 HALF_ALL(min_nan, 2, NAN_OR(least(x, y), x, y))
 HALF_ALL(max_nan, 2, NAN_OR(greatest(x, y), x, y))
 HALF_ALL(min_xor, 2, SIGNED_AS(least(MAGNITUDE(x), MAGNITUDE(y)), x, y))
+HALF_ALL(min_nan_xor, 2, NAN_OR(SIGNED_AS(least(MAGNITUDE(x), MAGNITUDE(y)), x, y), x, y))
+HALF_ALL(max_nan_xor, 2, NAN_OR(SIGNED_AS(greatest(MAGNITUDE(x), MAGNITUDE(y)), x, y), x, y))
 HALF_ALL(max_xor, 2, SIGNED_AS(greatest(MAGNITUDE(x), MAGNITUDE(y)), x, y))
+HALF_BOTH(neg_flushed, f16, 1, -x)
+HALF_BOTH(abs_flushed, f16, 1, MAGNITUDE(x))
 HALF_ALL(ex2, 1, exp2_approx(x))
 HALF_ALL(tanh, 1, tanh_approx(x))
 
@@ -124,7 +145,8 @@ decode_half(struct decoder *d, const struct row *row, const struct mods *mods, c
 {
 	if (!decode_by_operands(d, row, mods, s))
 		return false;
-	decode_insn(d)->sub = (uint8_t)((mods->field[M_RELU] ? HALF_RELU : 0) | (mods->field[M_SAT] ? HALF_SAT : 0));
+	decode_insn(d)->sub = (uint8_t)((mods->field[M_RELU] ? HALF_RELU : 0) | (mods->field[M_SAT] ? HALF_SAT : 0)
+		| (mods->field[M_FTZ] ? HALF_FLUSH : 0));
 	return true;
 }
 
@@ -149,6 +171,22 @@ static const struct row rows[] = {
 	{ "max", ".NaN T", D_A_B, decode_half, .run = RUN4(max_nan) },
 	{ "min", ".xorsign .abs T", D_A_B, decode_half, .run = RUN4(min_xor) },
 	{ "max", ".xorsign .abs T", D_A_B, decode_half, .run = RUN4(max_xor) },
+	{ "min", ".NaN .xorsign .abs T", D_A_B, decode_half, .run = RUN4(min_nan_xor) },
+	{ "max", ".NaN .xorsign .abs T", D_A_B, decode_half, .run = RUN4(max_nan_xor) },
+	{ "add", ".rn? .ftz .sat? T", D_A_B, decode_half, .run = RUN_F16(add) },
+	{ "sub", ".rn? .ftz .sat? T", D_A_B, decode_half, .run = RUN_F16(sub) },
+	{ "mul", ".rn? .ftz .sat? T", D_A_B, decode_half, .run = RUN_F16(mul) },
+	{ "fma", ".rn .ftz .sat|.relu? T", D_A_B_C, decode_half, .run = RUN_F16(fma) },
+	{ "min", ".ftz T", D_A_B, decode_half, .run = RUN_F16(min) },
+	{ "max", ".ftz T", D_A_B, decode_half, .run = RUN_F16(max) },
+	{ "min", ".ftz .NaN T", D_A_B, decode_half, .run = RUN_F16(min_nan) },
+	{ "max", ".ftz .NaN T", D_A_B, decode_half, .run = RUN_F16(max_nan) },
+	{ "min", ".ftz .xorsign .abs T", D_A_B, decode_half, .run = RUN_F16(min_xor) },
+	{ "max", ".ftz .xorsign .abs T", D_A_B, decode_half, .run = RUN_F16(max_xor) },
+	{ "min", ".ftz .NaN .xorsign .abs T", D_A_B, decode_half, .run = RUN_F16(min_nan_xor) },
+	{ "max", ".ftz .NaN .xorsign .abs T", D_A_B, decode_half, .run = RUN_F16(max_nan_xor) },
+	{ "neg", ".ftz T", D_A, decode_half, .run = RUN_F16(neg_flushed) },
+	{ "abs", ".ftz T", D_A, decode_half, .run = RUN_F16(abs_flushed) },
 	{ "neg", "T", D_A, .run = RUN4(neg) },
 	{ "abs", "T", D_A, .run = RUN4(abs) },
 	{ "ex2", ".approx T", D_A, decode_half, .run = RUN_F16(ex2) },

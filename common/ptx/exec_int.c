@@ -54,6 +54,7 @@ clamp_s32(s64 v)
 {
 	return (s32)(v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v);
 }
+TERNARY(mad24_hi_sat_s32, s32, u32, u32, s32, clamp_s32((s64)(s32)(u32)(S24(x) * S24(y) >> 16) + z))
 BINARY(add_sat_s32, s32, s32, s32, clamp_s32((s64)x + y))
 BINARY(sub_sat_s32, s32, s32, s32, clamp_s32((s64)x - y))
 TERNARY(mad_hi_sat_s32, s32, s32, s32, s32, clamp_s32(((s64)x * y >> 32) + z))
@@ -93,6 +94,12 @@ X2(min_u16x2, u16, <)
 X2(max_u16x2, u16, >)
 X2(min_s16x2, s16, <)
 X2(max_s16x2, s16, >)
+#define RELU16(v) ((s16)(v) < 0 ? 0 : (s16)(v))
+#define X2_RELU(name, operator) \
+	BINARY(name, u32, u32, u32, HALVES(s16, RELU16((s16)x operator (s16)y ? x : y), \
+		RELU16((s16)(x >> 16) operator (s16)(y >> 16) ? x >> 16 : y >> 16)))
+X2_RELU(min_relu_s16x2, <)
+X2_RELU(max_relu_s16x2, >)
 BINARY(add_16x2, u32, u32, u32, HALVES(u16, x + y, (x >> 16) + (y >> 16)))
 
 UNARY(abs_s16, s16, s16, (s16)(x < 0 ? -x : x))
@@ -252,6 +259,9 @@ BINARY(bmsk_wrap, u32, u32, u32, (u32)insert(UINT64_MAX, 0, x & 31, y & 31, 32))
 BINARY(szext_u32, u32, u32, u32, y > 31 ? x : x & ((1u << (y & 31)) - 1))
 BINARY(szext_s32, u32, u32, u32, y > 31 ? x : y == 0 ? 0 : (u32)((s32)(x << ((32 - y) & 31)) >> ((32 - y) & 31)))
 
+BINARY(szext_wrap_u32, u32, u32, u32, x & ((1u << (y & 31)) - 1))
+BINARY(szext_wrap_s32, u32, u32, u32, (y & 31) == 0 ? 0 : (u32)((s32)(x << (32 - (y & 31))) >> (32 - (y & 31))))
+
 /* lop3: bit k of the table is the result where a, b, c have the bits of k */
 HANDLER(lop3)
 {
@@ -284,6 +294,56 @@ decode_lop3(struct decoder *d, const struct row *row, const struct mods *mods, c
 	decode_insn(d)->imm = table;
 	return true;
 }
+
+/* lop3.and and lop3.or: a predicate as well, whether the result is not 0 and (or) another predicate holds */
+HANDLER(lop3_predicate)
+{
+	u32 result[LANES] __attribute__((aligned(64)));
+	const u32 *a = REG(u32, i->a), *b = REG(u32, i->b), *c = REG(u32, i->c);
+	uint32_t some = 0, other = PREDICATE(i->list[0]) ^ (i->negated >> F_LIST & 1 ? FULL : 0);
+	UNUSED(wide);
+	for (int l = 0; l < LANES; l++) {
+		u32 r = 0;
+		for (int k = 0; k < 8; k++)
+			if (i->imm >> k & 1)
+				r |= (k & 4 ? a[l] : ~a[l]) & (k & 2 ? b[l] : ~b[l]) & (k & 1 ? c[l] : ~c[l]);
+		result[l] = r;
+		some |= (uint32_t)(r != 0) << l;
+	}
+	if (i->d != NO_REG)
+		merge_32(REG(u32, i->d), result, mask);
+	set_predicate(w, i->e, i->sub == OP_AND ? some & other : some | other, mask);
+}
+
+static bool
+decode_lop3_predicate(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	struct insn *i = decode_insn(d);
+	const struct operand *o = s->operands;
+	UNUSED(row);
+	if (s->n_operands != 6 || o->kind != O_PAIR || !decode_immediate(&o[4], T_B32, &i->imm) || i->imm < 0 || i->imm > 255)
+		return decode_fail(d, "without its table and its predicates");
+	i->run = lop3_predicate;
+	i->sub = mods->field[M_BOOL];
+	decode_list(d, 1);
+	return decode_destination(d, &o->items[0], 4, true, F_D) && decode_destination(d, &o->items[1], 1, true, F_E)
+		&& decode_source(d, &o[1], T_B32, true, F_A) && decode_source(d, &o[2], T_B32, true, F_B)
+		&& decode_source(d, &o[3], T_B32, true, F_C) && decode_predicate(d, &o[5], F_LIST);
+}
+
+/* fns: the n-th bit that is set, from bit `base` on, upward or downward; n 0: only bit `base` itself */
+static inline uint32_t
+find_nth(uint32_t bits, uint32_t base, int32_t n)
+{
+	int64_t count = n < 0 ? -(int64_t)n : n;
+	if (!n)
+		return base < 32 && bits >> base & 1 ? base : FULL;
+	for (int64_t at = base; at >= 0 && at < 32; at += n > 0 ? 1 : -1)
+		if (bits >> at & 1 && !--count)
+			return (uint32_t)at;
+	return FULL;
+}
+TERNARY(fns, u32, u32, u32, s32, find_nth(x, y, z))
 
 /* prmt: four selectors of 4 bits pick bytes of y:x; bit 3 replicates the sign */
 static inline uint32_t
@@ -410,6 +470,7 @@ static const struct row rows[] = {
 	{ "mul24", ".hi T", D_A_B, .run = RUN_24(mul24_hi) },
 	{ "mad24", ".lo T", D_A_B_C, .run = RUN_24(mad24_lo) },
 	{ "mad24", ".hi T", D_A_B_C, .run = RUN_24(mad24_hi) },
+	{ "mad24", ".hi .sat .s32", D_A_B_C, .run = { [T_S32] = mad24_hi_sat_s32 } },
 	{ "div", "T", D_A_B, .run = RUN6(div), .run_imm = RUN6_IMM(div) },
 	{ "rem", "T", D_A_B, .run = RUN6(rem), .run_imm = RUN6_IMM(rem) },
 	{ "min", "T", D_A_B, .run = RUN6(min), .run_imm = RUN6_IMM(min) },
@@ -420,6 +481,8 @@ static const struct row rows[] = {
 	{ "min", ".s16x2", "db32 ab32 bb32", .run = { [T_B32] = min_s16x2 } },
 	{ "max", ".u16x2", "db32 ab32 bb32", .run = { [T_B32] = max_u16x2 } },
 	{ "max", ".s16x2", "db32 ab32 bb32", .run = { [T_B32] = max_s16x2 } },
+	{ "min", ".relu .s16x2", "db32 ab32 bb32", .run = { [T_B32] = min_relu_s16x2 } },
+	{ "max", ".relu .s16x2", "db32 ab32 bb32", .run = { [T_B32] = max_relu_s16x2 } },
 	{ "abs", "T", "dT aT", .run = { [T_S16] = abs_s16, [T_S32] = abs_s32, [T_S64] = abs_s64 } },
 	{ "neg", "T", "dT aT", .run = { [T_S16] = neg_16, [T_S32] = neg_32, [T_S64] = neg_64 } },
 	{ "sad", "T", D_A_B_C, .run = RUN6(sad) },
@@ -466,7 +529,10 @@ static const struct row rows[] = {
 	{ "bmsk", ".clamp .b32", D_A_B, .run = { [T_B32] = bmsk_clamp } },
 	{ "bmsk", ".wrap .b32", D_A_B, .run = { [T_B32] = bmsk_wrap } },
 	{ "szext", ".clamp T", D_A_B, .run = { [T_U32] = szext_u32, [T_S32] = szext_s32 } },
+	{ "szext", ".wrap T", D_A_B, .run = { [T_U32] = szext_wrap_u32, [T_S32] = szext_wrap_s32 } },
 	{ "lop3", ".b32", "dT aT bT cT", decode_lop3, .run = { [T_B32] = lop3 } },
+	DECODED("lop3", ".and|.or .b32", decode_lop3_predicate),
+	{ "fns", ".b32", "dT aT bT cT", .run = { [T_B32] = fns } },
 	{ "prmt", ".b32", "dT aT bT cT", .run = { [T_B32] = prmt } },
 	{ "prmt", ".b32 .f4e|.b4e|.rc8|.ecl|.ecr|.rc16", "dT aT bT cT", decode_prmt_mode, .run = { [T_B32] = prmt_mode } },
 	{ "dp4a", ".u32 .u32", D_A_B_C, .run = { [T_U32] = dp4a_uu } },

@@ -80,8 +80,10 @@ HANDLER(name) \
 			LOAD_ONE(M, D); \
 		else if (i->n == 2) \
 			LOAD_MANY(M, D, 2); \
-		else \
+		else if (i->n == 4) \
 			LOAD_MANY(M, D, 4); \
+		else \
+			LOAD_MANY(M, D, 8); \
 		return; \
 	} \
 	char *pointers[LANES]; \
@@ -164,6 +166,36 @@ static handler *const stores[4][3] = {
 	{ store_8_16, store_8_32, store_8_64 }, { store_16_16, store_16_32, store_16_64 }, { NULL, store_32_32, store_32_64 },
 	{ NULL, NULL, store_64_64 },
 };
+
+/* ---- 16 bytes in one register */
+
+static void
+move_128(const struct insn *i, struct warp *w, uint32_t mask, int access)
+{
+	struct access acc;
+	char *pointers[LANES];
+	if (access_all(i, w, mask, 16, access, &acc))
+		EACH_IN(mask, l)
+			pointers[l] = acc.base + acc.pattern->relative[l];
+	else
+		access_each(i, w, mask, 16, access, pointers);
+	EACH_IN(mask, l) {
+		char *reg = w->frame + i->list[0] + l * 16;
+		memcpy(access == ACCESS_WRITE ? pointers[l] : reg, access == ACCESS_WRITE ? reg : pointers[l], 16);
+	}
+}
+
+HANDLER(load_128)
+{
+	UNUSED(wide);
+	move_128(i, w, mask, ACCESS_READ);
+}
+
+HANDLER(store_128)
+{
+	UNUSED(wide);
+	move_128(i, w, mask, ACCESS_WRITE);
+}
 
 /* ---- parameters */
 
@@ -265,7 +297,7 @@ static unsigned
 decode_registers(struct decoder *d, const struct operand *o, unsigned n, enum type type, bool stores_them)
 {
 	unsigned have = 0, bytes = type_bytes(type) < 2 ? 2 : type_bytes(type);
-	static const enum type plain[] = { [2] = T_B16, [4] = T_B32, [8] = T_B64 };
+	static const enum type plain[] = { [2] = T_B16, [4] = T_B32, [8] = T_B64, [16] = T_B128 };
 	bool vector = o->kind == O_VECTOR;
 	if (vector ? o->n_items != n : n != 1) {
 		decode_fail(d, "with a vector of another length");
@@ -331,21 +363,24 @@ decode_access(struct decoder *d, const struct mods *mods, const struct statement
 	enum type type = mods->types[0];
 	struct insn *i = decode_insn(d);
 	unsigned n = mods->field[M_VECTOR] ? mods->field[M_VECTOR] : 1, bytes = type_bytes(type), base;
-	if (s->n_operands != 2 || n > 4 || n * bytes > 16)
+	unsigned operands = mods->field[M_POLICY] ? 3 : 2;
+	if (s->n_operands != operands || n * bytes > 16)
 		return decode_fail(d, "with %u operands or more than 16 bytes", s->n_operands);
 	const struct operand *address = &s->operands[stores_them ? 0 : 1], *data = &s->operands[stores_them ? 1 : 0];
 	i->space = mods->field[M_SPACE];
 	i->n = (uint8_t)n;
 	i->size = (uint8_t)bytes;
 	i->sub = type_is_signed(type);
-	if (!decode_address(d, address, F_A, &i->imm, &base))
+	if (!decode_address(d, address, F_A, &i->imm, &base) || (operands == 3 && !decode_source(d, &s->operands[2], T_B64, true, F_D)))
 		return false;
 	unsigned have = decode_registers(d, data, n, type, stores_them);
 	if (!have)
 		return false;
 	i->mode = (uint8_t)base;
 	i->buffer_hint = (uint16_t)have;
-	i->run = stores_them ? stores[log2_of(bytes)][log2_of(have) - 1] : loads[i->sub][log2_of(bytes)][log2_of(have) - 1];
+	if (bytes == 16 && i->space == PTX_SPACE_PARAM)
+		return decode_fail(d, "from parameters");
+	i->run = bytes == 16 ? stores_them ? store_128 : load_128 : stores_them ? stores[log2_of(bytes)][log2_of(have) - 1] : loads[i->sub][log2_of(bytes)][log2_of(have) - 1];
 	i->flag = mods->field[M_VOLATILE];
 	if (i->space == PTX_SPACE_PARAM && !decode_param_access(d, address, stores_them, have))
 		return false;
@@ -449,25 +484,28 @@ decode_policy_of(struct decoder *d, const struct row *row, const struct mods *mo
 #define ORDER ".weak|.volatile|.relaxed|.acquire?"
 #define ORDER_ST ".weak|.volatile|.relaxed|.release?"
 #define SCOPE ".cta|.gpu|.sys|.cluster?"
-#define HINTS ".nc? .ca|.cg|.cs|.lu|.cv? " \
-	".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
-	".L2::evict_first|.L2::evict_last|.L2::evict_normal? .L2::64B|.L2::128B|.L2::256B?"
-#define HINTS_ST ".wb|.cg|.cs|.wt? .L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate? " \
-	".L2::evict_first|.L2::evict_last|.L2::evict_normal?"
-#define MEMORY_TYPES ".b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64"
-#define ANYTHING ".sc|.acq_rel|.relaxed|.acquire|.release|.proxy? .alias|.async? " \
-	".global|.shared::cta? .cta|.gpu|.gl|.sys|.cluster?"
-
+#define L1_HINT ".L1::evict_normal|.L1::evict_unchanged|.L1::evict_first|.L1::evict_last|.L1::no_allocate?"
+#define L2_HINT ".L2::evict_first|.L2::evict_last|.L2::evict_normal? .L2::cache_hint?"
+#define HINTS ".nc? .ca|.cg|.cs|.lu|.cv? " L1_HINT " " L2_HINT " .L2::64B|.L2::128B|.L2::256B?"
+#define HINTS_ST ".wb|.cg|.cs|.wt? " L1_HINT " " L2_HINT
+#define MEMORY_TYPES ".b8|.u8|.s8|.b16|.u16|.s16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128"
+#define RESTRICTED ".sync_restrict::shared::cluster|.sync_restrict::shared::cta .cluster"
 #define PRIMARY_POLICY " .L2::evict_last|.L2::evict_normal|.L2::evict_first|.L2::evict_unchanged" \
 	" .L2::evict_unchanged|.L2::evict_first?"
 
 static const struct row rows[] = {
-	DECODED("ld", ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4? " MEMORY_TYPES, decode_ld),
-	DECODED("ldu", ".global? .v2|.v4? " MEMORY_TYPES, decode_ld),
-	DECODED("st", ORDER_ST " " SCOPE " " SPACES " " HINTS_ST " .v2|.v4? " MEMORY_TYPES, decode_st),
+	{ .opcode = "ld", .pattern = ".mmio? " ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4|.v8? " MEMORY_TYPES, .decode = decode_ld,
+		.any_order = true },
+	DECODED("ldu", ".global? .v2|.v4|.v8? " MEMORY_TYPES, decode_ld),
+	{ .opcode = "st", .pattern = ".mmio? " ORDER_ST " " SCOPE " " SPACES " " HINTS_ST " .v2|.v4|.v8? " MEMORY_TYPES,
+		.decode = decode_st, .any_order = true },
 	DECODED("membar", ".cta|.gl|.sys", decode_fence),
 	DECODED("fence", ".sc|.acq_rel|.acquire|.release? .cta|.gpu|.sys|.cluster", decode_fence),
-	DECODED("fence", ANYTHING, decode_nothing),
+	DECODED("fence", ".acquire|.release " RESTRICTED, decode_fence),
+	DECODED("fence", ".mbarrier_init .release .cluster", decode_fence),
+	DECODED("fence", ".proxy .alias", decode_nothing),
+	DECODED("fence", ".proxy .async .global|.shared::cta|.shared::cluster?", decode_nothing),
+	DECODED("fence", ".proxy .async::generic .acquire|.release " RESTRICTED, decode_nothing),
 	DECODED("createpolicy", ".fractional" PRIMARY_POLICY " .b64", decode_policy_of),
 	DECODED("createpolicy", ".range .global?" PRIMARY_POLICY " .b64", decode_policy_of),
 	DECODED("createpolicy", ".cvt .L2 .b64", decode_policy_of),

@@ -152,7 +152,7 @@ global_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 	struct buffer *b = buffer_find(core, place->address, place->size);
 	if (!b || b->freed)
 		global_fault(i, w, place, access);
-	const struct buffer *object = provenance_buffer(core, &core->image->sources[i->place]);
+	const struct buffer *object = provenance_buffer(core, provenance_source(core, i));
 	if (object && object != b && i->space != PTX_SPACE_CONST) {
 		place->kind = PTX_OUT_OF_BOUNDS;
 		place->object = object;
@@ -219,7 +219,7 @@ shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 			verb(access), place->size, (long long)at, block->shared_bytes);
 		stop(w);
 	}
-	const struct source *s = &w->core->image->sources[i->place];
+	const struct source *s = provenance_source(w->core, i);
 	if (block == w->block && (at < s->low || at + place->size > s->high)) {
 		place->kind = PTX_OUT_OF_BOUNDS;
 		report(w, i, place, "Out of bounds: %s of %u bytes beyond the shared variable that the address was made from",

@@ -573,6 +573,21 @@ address_operand(struct parser *p, struct operand *out, int depth)
 	expect(p, ']');
 }
 
+/* A name; outside of brackets the address of a variable may have an offset. */
+static void
+named_operand(struct parser *p, struct operand *out, int depth)
+{
+	word_operand(p, out);
+	if (depth > 1 || (out->kind != O_VARIABLE && out->kind != O_NAME))
+		return;
+	while (at(p, '+') || at(p, '-')) {
+		bool minus = at(p, '-');
+		advance(p);
+		uint64_t n = expect_integer(p, INT64_MAX);
+		out->value = (int64_t)((uint64_t)out->value + (minus ? -n : n));
+	}
+}
+
 static void
 operand(struct parser *p, struct operand *out, int depth)
 {
@@ -596,7 +611,7 @@ operand(struct parser *p, struct operand *out, int depth)
 	}
 	bool not = accept(p, '!'), minus = !not && accept(p, '-');
 	if (p->token.kind == TOKEN_WORD)
-		word_operand(p, out);
+		named_operand(p, out, depth);
 	else if (!not && (p->token.kind == TOKEN_INTEGER || p->token.kind == TOKEN_FLOAT || p->token.kind == TOKEN_DOUBLE))
 		number_operand(p, out, minus), minus = false;
 	else

@@ -19,6 +19,14 @@ void provenance_place(struct image *image);
 /* Finds the buffers that the parameters of a launch point at. */
 void provenance_launch(struct machine_core *core, const void *params, size_t bytes);
 
+/* What is known of the address of an instruction: nothing where a handler made it up, for a second address. */
+static inline const struct source *
+provenance_source(const struct machine_core *core, const struct insn *i)
+{
+	static const struct source nothing = { .high = UINT32_MAX };
+	return i == &core->code[i->place] ? &core->image->sources[i->place] : &nothing;
+}
+
 /* The buffer that a global access through this instruction must stay in; NULL: any. */
 static inline const struct buffer *
 provenance_buffer(const struct machine_core *core, const struct source *s)

@@ -31,7 +31,8 @@ static const char *const specials[SR_N] = {
 	[SR_CLUSTERID_Z] = "%clusterid.z", [SR_NCLUSTERID_X] = "%nclusterid.x", [SR_NCLUSTERID_Y] = "%nclusterid.y",
 	[SR_NCLUSTERID_Z] = "%nclusterid.z", [SR_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster", [SR_ENVREG1] = "%envreg1",
 	[SR_ENVREG2] = "%envreg2", [SR_CLOCK] = "%clock", [SR_CLOCK64] = "%clock64",
-	[SR_GLOBALTIMER] = "%globaltimer",
+	[SR_GLOBALTIMER] = "%globaltimer", [SR_CLOCK_HI] = "%clock_hi", [SR_GLOBALTIMER_LO] = "%globaltimer_lo",
+	[SR_GLOBALTIMER_HI] = "%globaltimer_hi",
 };
 
 enum type

@@ -296,6 +296,49 @@ clamp32(s64 v)
 	return v < INT32_MIN ? INT32_MIN : v > INT32_MAX ? INT32_MAX : v;
 }
 
+/* .ftz of fp16 */
+static double
+flushed_half(double v)
+{
+	return fabs(v) < 0x1p-14 ? copysign(0, v) : v;
+}
+
+static u64
+nth_bit(u64 bits, u64 base, s32 n)
+{
+	int found = 0, wanted = abs(n), step = n < 0 ? -1 : 1;
+	if (!n)
+		return base < 32 && bits >> base & 1 ? base : 0xffffffff;
+	for (s64 k = (s64)base; k >= 0 && k < 32; k += step) {
+		found += (int)(bits >> k & 1);
+		if (found == wanted)
+			return (u64)k;
+	}
+	return 0xffffffff;
+}
+
+static u64
+packed(s32 a, s32 b, u64 c, int bits, s32 low, s32 high)
+{
+	u64 all = (1u << bits) - 1;
+	a = a < low ? low : a > high ? high : a;
+	b = b < low ? low : b > high ? high : b;
+	return ((u64)b & all) | ((u64)a & all) << bits | c << 2 * bits;
+}
+
+/* The largest number of a format instead of infinity */
+static u64
+largest(u64 bits, u64 infinity)
+{
+	return (bits & 0x7fff) == infinity ? bits - 1 : bits;
+}
+
+static u64
+relu16(s64 v)
+{
+	return v < 0 ? 0 : (u64)v & 0xffff;
+}
+
 #define H2(expression) pair(({ double a = H(x), b = H(y), c = H(z); (void)a; (void)b; (void)c; h_bits(expression); }), \
 	({ double a = H(x >> 16), b = H(y >> 16), c = H(z >> 16); (void)a; (void)b; (void)c; h_bits(expression); }))
 #define B2(expression) pair(({ double a = B(x), b = B(y), c = B(z); (void)a; (void)b; (void)c; b_bits(expression); }), \
@@ -310,6 +353,26 @@ clamp32(s64 v)
 	OP(add_imm, "add.s32 %d, %a, -7", "44", I, 0, x - 7) \
 	OP(add_s64, "add.s64 %d, %a, %b", "888", I, 0, x + y) \
 	OP(add_sat, "add.sat.s32 %d, %a, %b", "444", I, 0, (u64)clamp32((s64)(s32)x + (s32)y)) \
+	OP(mad24_hi_sat, "mad24.hi.sat.s32 %d, %a, %b, %c", "4444", I, 0, (u64)clamp32((s64)(s32)(u32)(s24(x) * s24(y) >> 16) + (s32)z)) \
+	OP(min_relu_s16x2, "min.relu.s16x2 %d, %a, %b", "444", I, 0, relu16((s16)x < (s16)y ? (s16)x : (s16)y) \
+		| relu16((s16)(x >> 16) < (s16)(y >> 16) ? (s16)(x >> 16) : (s16)(y >> 16)) << 16) \
+	OP(max_relu_s16x2, "max.relu.s16x2 %d, %a, %b", "444", I, 0, relu16((s16)x > (s16)y ? (s16)x : (s16)y) \
+		| relu16((s16)(x >> 16) > (s16)(y >> 16) ? (s16)(x >> 16) : (s16)(y >> 16)) << 16) \
+	OP(fns, "fns.b32 %d, %a, %b, %c", "4444", I, 0, nth_bit(x & 0xffffffff, y & 0xffffffff, (s32)z)) \
+	OP(szext_wrap_u32, "szext.wrap.u32 %d, %a, %b", "444", I, 0, bit_field(x, 0, y & 31, 32, false)) \
+	OP(szext_wrap_s32, "szext.wrap.s32 %d, %a, %b", "444", I, 0, bit_field(x, 0, y & 31, 32, true)) \
+	OP(lop3_and, "setp.ne.b32 %q, %c, 0; lop3.and.b32 %t|%p, %a, %b, %c, 0x96, !%q; selp.b32 %d, 1, 0, %p; add.s32 %d, %d, %t", \
+		"4444", I, 0, logic3(x, y, z, 0x96) + (logic3(x, y, z, 0x96) && !z)) \
+	OP(lop3_or, "setp.ne.b32 %q, %c, 0; lop3.or.b32 _|%p, %a, %b, %c, 0x1a, %q; selp.b32 %d, 1, 0, %p", "4444", I, 0, \
+		logic3(x, y, z, 0x1a) || z) \
+	OP(cvt_pack_u16, "cvt.pack.sat.u16.s32 %d, %a, %b", "444", I, 0, packed((s32)x, (s32)y, 0, 16, 0, 65535)) \
+	OP(cvt_pack_s16, "cvt.pack.sat.s16.s32 %d, %a, %b", "444", I, 0, packed((s32)x, (s32)y, 0, 16, -32768, 32767)) \
+	OP(cvt_pack_u8, "cvt.pack.sat.u8.s32.b32 %d, %a, %b, %c", "4444", I, 0, packed((s32)x, (s32)y, z, 8, 0, 255)) \
+	OP(cvt_pack_s8, "cvt.pack.sat.s8.s32.b32 %d, %a, %b, %c", "4444", I, 0, packed((s32)x, (s32)y, z, 8, -128, 127)) \
+	OP(cvt_pack_u4, "cvt.pack.sat.u4.s32.b32 %d, %a, %b, %c", "4444", I, 0, packed((s32)x, (s32)y, z, 4, 0, 15)) \
+	OP(cvt_pack_s4, "cvt.pack.sat.s4.s32.b32 %d, %a, %b, %c", "4444", I, 0, packed((s32)x, (s32)y, z, 4, -8, 7)) \
+	OP(cvt_pack_u2, "cvt.pack.sat.u2.s32.b32 %d, %a, %b, %c", "4444", I, 0, packed((s32)x, (s32)y, z, 2, 0, 3)) \
+	OP(cvt_pack_s2, "cvt.pack.sat.s2.s32.b32 %d, %a, %b, %c", "4444", I, 0, packed((s32)x, (s32)y, z, 2, -2, 1)) \
 	OP(sub_u16, "sub.u16 %d, %a, %b", "222", I, 0, x - y) \
 	OP(sub_s32, "sub.s32 %d, %a, %b", "444", I, 0, x - y) \
 	OP(sub_u64, "sub.u64 %d, %a, %b", "888", I, 0, x - y) \
@@ -566,6 +629,39 @@ clamp32(s64 v)
 
 #define HALF_LIST(OP) \
 	OP(add_f16, "add.f16 %d, %a, %b", "222", HS, 0, h_bits(Q H(x) + H(y))) \
+	OP(add_f16_ftz, "add.ftz.f16 %d, %a, %b", "222", HS, 0, h_bits(flushed_half(flushed_half(H(x)) + flushed_half(H(y))))) \
+	OP(mul_f16x2_ftz, "mul.rn.ftz.sat.f16x2 %d, %a, %b", "444", HS, 0, \
+		H2(({ double v = flushed_half(a) * flushed_half(b); flushed_half(v > 0 ? v < 1 ? v : 1 : 0); }))) \
+	OP(fma_f16_ftz, "fma.rn.ftz.relu.f16 %d, %a, %b, %c", "2222", HS, 0, \
+		({ __float128 v = Q flushed_half(H(x)) * flushed_half(H(y)) + flushed_half(H(z)); \
+			h_bits(v <= 0 ? 0 : v < Q 0x1p-14 ? 0 : v); })) \
+	OP(neg_f16_ftz, "neg.ftz.f16 %d, %a", "22", HS, 0, h_bits(-flushed_half(H(x)))) \
+	OP(abs_f16x2_ftz, "abs.ftz.f16x2 %d, %a", "44", HS, 0, H2(fabs(flushed_half(a)))) \
+	OP(min_f16_ftz, "min.ftz.f16 %d, %a, %b", "222", HS, 0, h_bits(lesser(flushed_half(H(x)), flushed_half(H(y))))) \
+	OP(max_f16_ftz_nan, "max.ftz.NaN.f16x2 %d, %a, %b", "444", HS, 0, \
+		H2(isnan(a) || isnan(b) ? NAN : greater(flushed_half(a), flushed_half(b)))) \
+	OP(min_f16_nan_xor, "min.NaN.xorsign.abs.f16 %d, %a, %b", "222", HS, 0, isnan(H(x)) || isnan(H(y)) ? 0x7fff \
+		: (h_bits(lesser(fabs(H(x)), fabs(H(y)))) & 0x7fff) | ((x ^ y) & 0x8000)) \
+	OP(max_bf16_nan_xor, "max.NaN.xorsign.abs.bf16 %d, %a, %b", "222", BS, 0, isnan(B(x)) || isnan(B(y)) ? 0x7fff \
+		: (b_bits(greater(fabs(B(x)), fabs(B(y)))) & 0x7fff) | ((x ^ y) & 0x8000)) \
+	OP(set_mask_f16x2, "set.lt.u32.f16x2 %d, %a, %b", "444", HS, 0, pair(H(x) < H(y) ? 0xffff : 0, \
+		H(x >> 16) < H(y >> 16) ? 0xffff : 0)) \
+	OP(set_mask_bf16x2, "set.neu.s32.bf16x2 %d, %a, %b", "444", BS, 0, pair(!(B(x) == B(y)) ? 0xffff : 0, \
+		!(B(x >> 16) == B(y >> 16)) ? 0xffff : 0)) \
+	OP(set_f16_f32, "set.ge.f16.f32 %d, %a, %b", "244", FS, 0, F(x) >= F(y) ? 0x3c00 : 0) \
+	OP(set_bf16_s64, "set.lt.bf16.s64 %d, %a, %b", "288", I, 0, (s64)x < (s64)y ? 0x3f80 : 0) \
+	OP(cvt_f16_finite, "cvt.rn.satfinite.f16.f32 %d, %a", "24", FS, 0, largest(h_bits(F(x)), 0x7c00)) \
+	OP(cvt_bf16_finite, "cvt.rn.relu.satfinite.bf16.f32 %d, %a", "24", FS, 0, largest(b_bits(F(x) <= 0 ? 0 : F(x)), 0x7f80)) \
+	OP(cvt_f16x2_finite, "cvt.rn.relu.satfinite.f16x2.f32 %d, %a, %b", "444", FS, 0, \
+		pair(largest(h_bits(F(y) <= 0 ? 0 : F(y)), 0x7c00), largest(h_bits(F(x) <= 0 ? 0 : F(x)), 0x7c00))) \
+	OP(cvt_bf16x2_finite, "cvt.rn.satfinite.bf16x2.f32 %d, %a, %b", "444", FS, 0, \
+		pair(largest(b_bits(F(y)), 0x7f80), largest(b_bits(F(x)), 0x7f80))) \
+	OP(cvt_f16_bf16, "cvt.rn.f16.bf16 %d, %a", "22", BS, 0, h_bits(B(x))) \
+	OP(cvt_bf16_f16, "cvt.rn.bf16.f16 %d, %a", "22", HS, 0, b_bits(H(x))) \
+	OP(cvt_bf16_rni, "cvt.rni.bf16.bf16 %d, %a", "22", BS, 0, b_bits(rint(B(x)))) \
+	OP(cvt_f64_bf16, "cvt.rn.f64.bf16 %d, %a", "82", HN, 0, d_bits(B(x))) \
+	OP(cvt_f32_u32_ftz, "cvt.rz.ftz.f32.u32 %d, %a", "44", I, 0, ({ fesetround(FE_TOWARDZERO); volatile u32 n = (u32)x; \
+		volatile float f = (float)n; fesetround(FE_TONEAREST); f_bits(f); })) \
 	OP(sub_f16, "sub.rn.f16 %d, %a, %b", "222", HS, 0, h_bits(Q H(x) - H(y))) \
 	OP(mul_f16, "mul.f16 %d, %a, %b", "222", HS, 0, h_bits(Q H(x) * H(y))) \
 	OP(mul_f16_sat, "mul.sat.f16 %d, %a, %b", "222", HS, 0, ({ double v = H(x) * H(y); h_bits(v > 0 ? v < 1 ? v : 1 : 0); })) \

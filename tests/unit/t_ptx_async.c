@@ -1,4 +1,4 @@
-/* In: pieces of PTX with asynchronous copies and mbarriers. Out: what they leave in memory, against values written
+/* In: pieces of PTX with asynchronous copies, mbarriers, and wide or hinted loads, stores and atomics. Out: what they leave in memory, against values written
  * down beside them, from the PTX manual: first of all that a copy is not there before it was waited for.
  *
  * Each piece stands in a kernel whose %in points to 1000, 1001, ... and whose %out to 16 words of 7; shared
@@ -161,13 +161,54 @@ static const struct piece pieces[] = {
 		"red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u64 [%s+16], %d1, [%s+512];\n"
 		"mbarrier.try_wait.shared.b64 %p0, [%s+512], %d0;\n" BOOL(0) GET(4, 0) GET(8, 4) GET(12, 8) GET(16, 12) GET(20, 16)
 		GET(24, 20), 1, { 1, 105, 5, 0, 103 ^ 5, 114, 106, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+	/* ---- plain memory */
+	{ "wide_moves", "ld.global.b128 %q0, [%in+16];\n st.shared.b128 [%s+32], %q0;\n mov.b128 {%d0, %d1}, %q0;\n"
+		"cvt.u32.u64 %r1, %d1;\n" GET(0, 32) GET(4, 44) PUT(8, "%r1") "ld.shared.b128 %q1, [%s];\n"
+		"st.global.b128 [%out+16], %q1;\n", 1, { 1004, 1007, 1006, 7, 100, 101, 102, 103, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+	{ "wide_misaligned", "ld.global.b128 %q0, [%in+8];\n", 1, { 7, 7, S7, S7 }, "Misaligned read of 16 bytes" },
+	{ "eight_elements", "ld.shared.v8.u8 {%h0, %h1, %h2, %h3, %h4, %h5, %h6, %h7}, [%s];\n cvt.u32.u16 %r1, %h4;\n" PUT(0, "%r1")
+		"ld.global.nc.v8.b16 {%h0, %h1, %h2, %h3, %h4, %h5, %h6, %h7}, [%in];\n cvt.u32.u16 %r1, %h2;\n" PUT(4, "%r1")
+		"st.shared.v8.b16 [%s+16], {%h0, %h2, %h4, %h6, %h1, %h1, %h1, %h1};\n" GET(8, 16) GET(12, 20) GET(16, 24), 1,
+		{ 101, 1001, 1000 | 1001 << 16, 1002 | 1003 << 16, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+	{ "hints", "createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 %d0, 0f3F000000;\n"
+		"createpolicy.range.global.L2::evict_last.b64 %d1, [%in], 64, 128;\n createpolicy.cvt.L2.b64 %d2, %d1;\n"
+		"ld.global.nc.L1::no_allocate.L2::cache_hint.L2::256B.b32 %r1, [%in+4], %d0;\n ld.mmio.relaxed.sys.global.u32 %r2, [%in];\n"
+		"ld.global.ca.nc.b32 %r3, [%in+8];\n st.global.L1::evict_last.L2::cache_hint.b32 [%out], %r1, %d2;\n"
+		"st.mmio.relaxed.sys.u32 [%out+4], %r2;\n st.global.wt.L2::cache_hint.v2.b32 [%out+8], {%r3, %r1}, %d0;\n"
+		"prefetch.global.L2 [%in];\n prefetchu.L1 [%in];\n applypriority.global.L2::evict_normal [%in], 128;\n"
+		"cp.async.bulk.prefetch.L2.global [%in], 64;\n fence.proxy.async.shared::cta;\n fence.mbarrier_init.release.cluster;\n"
+		"fence.proxy.alias;\n fence.acquire.sync_restrict::shared::cluster.cluster;\n fence.sc.sys;\n fence.acq_rel.cta;\n"
+		"membar.gl;\n", 1, { 1001, 1000, 1002, 1001, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+	{ "address_with_offset", "mov.u32 %r1, sh+8;\n ld.shared.b32 %r2, [%r1];\n" PUT(0, "%r2") "mov.u64 %d0, sh+12;\n"
+		"cvta.shared.u64 %d0, %d0;\n ld.b32 %r2, [%d0];\n" PUT(4, "%r2"), 1, { 102, 103, S7, S7 }, NULL },
+	{ "atomic_16_bytes", "ld.global.b128 %q0, [%in];\n atom.global.exch.b128 %q1, [%out], %q0;\n st.global.b128 [%out+16], %q1;\n"
+		"ld.global.b128 %q1, [%in+16];\n atom.relaxed.gpu.global.cas.b128 %q2, [%out], %q1, %q1;\n st.global.b128 [%out+32], %q2;\n"
+		"atom.shared.cas.b128 %q2, [%s], %q1, %q1;\n atom.global.cas.b128 _, [%out], %q0, %q1;\n", 1,
+		{ 1004, 1005, 1006, 1007, 7, 7, 7, 7, 1000, 1001, 1002, 1003, 7, 7, 7, 7 }, NULL },
+	{ "atomic_vectors", "mov.b32 %r1, 0x3f800000;\n mov.b32 %r2, 0x40000000;\n st.global.v4.b32 [%out], {%r1, %r2, %r1, %r2};\n"
+		"atom.global.add.v4.f32 {%r3, %r4, %r5, %r6}, [%out], {%r2, %r2, %r1, %r1};\n" PUT(16, "%r4")
+		"red.relaxed.gpu.global.v2.f32.add [%out], {%r1, %r1};\n mov.b32 %r1, 0x3c004000;\n st.global.b32 [%out+24], %r1;\n"
+		"st.global.b32 [%out+28], %r1;\n red.global.add.noftz.v2.f16x2 [%out+24], {%r1, %r1};\n mov.b16 %h0, 0x4000;\n"
+		"mov.b16 %h1, 0x3c00;\n st.global.b32 [%out+32], %r1;\n atom.global.max.noftz.v2.f16 {%h2, %h3}, [%out+32], {%h1, %h0};\n"
+		"mov.b32 %r1, {%h2, %h3};\n" PUT(36, "%r1") "mov.b32 %r1, 0x3f804000;\n st.global.b32 [%out+40], %r1;\n"
+		"mov.b16 %h1, 0x3f80;\n red.global.min.noftz.v2.bf16 [%out+40], {%h1, %h1};\n", 1,
+		{ 0x40800000, 0x40a00000, 0x40000000, 0x40400000, 0x40000000, 7, 0x40004400, 0x40004400, 0x40004000, 0x3c004000,
+			0x3f803f80, 7, 7, 7, 7, 7 }, NULL },
+	{ "atomic_spellings", "atom.add.acquire.cta.u32 %r1, [%out], 5;\n" PUT(4, "%r1") "atom.exch.relaxed.gpu.b32 %r1, [%out], 6;\n"
+		PUT(8, "%r1") "atom.cas.acq_rel.sys.b32 %r1, [%out], 6, 9;\n" PUT(12, "%r1")
+		"red.release.gpu.global.add.u32 [%out], 1;\n atom.shared::cluster.or.b32 %r1, [%s], 3;\n" PUT(16, "%r1")
+		"atom.global.max.L2::cache_hint.s32 _, [%out+4], 100, %d9;\n" GET(20, 0), 1,
+		{ 10, 100, 12, 6, 100, 103, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+	{ "clocks", "mov.u32 %r1, %clock_hi;\n" PUT(0, "%r1") "mov.u32 %r1, %globaltimer_hi;\n" PUT(4, "%r1")
+		"mov.u32 %r1, %globaltimer_lo;\n setp.ne.u32 %p0, %r1, 0;\n" BOOL(8), 1,
+		{ 0, 0, 1, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
 };
 
 static void
 write_kernel(struct buf *out, const struct piece *p)
 {
 	buf_adds(out, RIG_HEADER ".visible .entry k(.param .u64 pout, .param .u64 pin)\n{\n\t.reg .b32 %r<10>, %s, %k;\n"
-		"\t.reg .b64 %d<10>, %in, %out;\n\t.reg .pred %p<2>, %w;\n\t.shared .align 128 .b8 sh[544];\n"
+		"\t.reg .b64 %d<10>, %in, %out;\n\t.reg .b16 %h<8>;\n\t.reg .b128 %q<3>;\n\t.reg .pred %p<2>, %w;\n\t.shared .align 128 .b8 sh[544];\n"
 		"\tld.param.u64 %out, [pout];\n\tld.param.u64 %in, [pin];\n\tmov.u32 %s, sh;\n\tcvt.u64.u32 %d9, %s;\n"
 		"\tmov.u32 %r8, %tid.x;\n\tmov.b32 %r9, 0;\n\tmov.b32 %k, 0;\n"
 		"$F:\n\tshl.b32 %r0, %k, 2;\n\tadd.s32 %r0, %r0, %s;\n\tadd.s32 %r1, %k, 100;\n\tst.shared.b32 [%r0], %r1;\n"
