@@ -485,6 +485,46 @@ run_and_judge(struct eval *e, struct gpu_session *gpu, const struct question *q,
 	return status;
 }
 
+/* Another visible check workload, of a size as far from this one's as there is. NULL: all are alike. */
+static const struct task_workload *
+other_size(const struct question *q)
+{
+	const struct task_workload *best = NULL;
+	double farthest = 0;
+
+	for (int i = 0; i < q->task->workloads; i++) {
+		const struct task_workload *w = &q->task->workload[i];
+		double distance = fabs(log((double)w->tensor_bytes + 1) - log((double)q->workload->tensor_bytes + 1));
+
+		if (w->role == TASK_CHECK && !w->held_out && distance > farthest) {
+			best = w;
+			farthest = distance;
+		}
+	}
+	return best;
+}
+
+/* A check workload has to be recorded alike when calls of another size come before it. 0, with another verdict in the
+ * recording when it is not; -1 with a sentence. */
+static int
+record_in_turn(const struct question *q, const struct cuda_build *build, const struct cuda_argument *arguments, int count,
+	struct cuda_recording *recording, struct buf *err)
+{
+	const struct task_workload *other = q->workload->role == TASK_CHECK ? other_size(q) : NULL;
+	struct cuda_argument others[CUDA_MAX_ARGUMENTS];
+	struct cuda_recording turns;
+
+	if (!other || recording->verdict != CUDA_OK)
+		return 0;
+	task_arguments(q->task, other, others);
+	if (cuda_record_in_turn(build->folder, arguments, others, count, NULL, NULL, recording->plan, &turns, err))
+		return -1;
+	recording->verdict = turns.verdict;
+	buf_adds(&recording->reason, buf_str(&turns.reason));
+	cuda_recording_release(&turns);
+	return 0;
+}
+
 static int
 evaluate_workload(struct eval *e, struct gpu_session *gpu, const struct question *q, const struct cuda_build *build,
 	json_t **evaluation, struct buf *err)
@@ -497,7 +537,9 @@ evaluate_workload(struct eval *e, struct gpu_session *gpu, const struct question
 
 	if (cuda_record(build->folder, arguments, count, NULL, NULL, &recording, err))
 		return -1;
-	if (recording.verdict != CUDA_OK) {
+	if (record_in_turn(q, build, arguments, count, &recording, err)) {
+		status = -1;
+	} else if (recording.verdict != CUDA_OK) {
 		*evaluation = start_evaluation(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));
 	} else if (inputs_make(q->task, q->workload, &key, inputs, err)) {
 		status = -1;
