@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """An OpenAI-compatible server without a model, for tests.
 
-usage: stub_server.py PORT_FILE LOG_FILE SOURCES... [--status N] [--first N] [--delay SECONDS]
+usage: stub_server.py PORT_FILE LOG_FILE SOURCES... [--status N] [--first N] [--delay SECONDS] [--bodies FILE]
 
 The k-th assistant message of a conversation tests SOURCES[k], the last one is submitted. Each request
-adds a line to LOG_FILE: the SHA-256 of its body. --status makes the first --first requests fail.
+adds a line to LOG_FILE: the SHA-256 of its body. --status makes the first --first requests fail. --bodies keeps whole requests.
 """
 import argparse
 import hashlib
@@ -21,6 +21,7 @@ parser.add_argument("sources", nargs="+")
 parser.add_argument("--status", type=int, default=200)
 parser.add_argument("--first", type=int, default=0)
 parser.add_argument("--delay", type=float, default=0)
+parser.add_argument("--bodies")
 options = parser.parse_args()
 sources = [open(path).read() for path in options.sources]
 lock = threading.Lock()
@@ -47,6 +48,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             number = seen
             with open(options.log_file, "a") as log:
                 log.write(hashlib.sha256(body).hexdigest() + "\n")
+            if options.bodies:
+                with open(options.bodies, "ab") as bodies:
+                    bodies.write(body + b"\n")
         time.sleep(options.delay)
         if number <= options.first:
             self.reply(options.status, {"error": {"message": "not now"}})
