@@ -52,6 +52,23 @@ host_waited(struct gpu *g, uint64_t used, uint32_t number)
 	return result;
 }
 
+/* Work on the legacy stream runs on the given one. By that stream's rule it waits for all that blocking streams were
+ * given before, and what they get later waits for it. */
+static CUresult
+order_legacy(struct gpu *g, const struct plan *plan, uint64_t used, bool before)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = PLAN_GIVEN_STREAM + 1; i < PLAN_MAX_STREAMS && result == CUDA_SUCCESS; i++) {
+		if (!(used >> i & 1) || plan->independent[i])
+			continue;
+		result = CALL(cuEventRecord, g->edge, g->stream[before ? i : PLAN_GIVEN_STREAM]);
+		if (result == CUDA_SUCCESS)
+			result = CALL(cuStreamWaitEvent, g->stream[before ? PLAN_GIVEN_STREAM : i], g->edge, 0);
+	}
+	return result;
+}
+
 /* All that was issued comes before what the given stream gets next. */
 static CUresult
 join_streams(struct gpu *g, uint64_t used)
@@ -210,7 +227,13 @@ gpu_replay(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, c
 
 		if (is_launch && how->careful)
 			gpu_say(g, plan->kernel[plan->operation[i].launch.kernel].name);
-		result = run_operation(g, code, how, used, i);
+		bool legacy = plan->operation[i].stream == PLAN_LEGACY_STREAM && plan->operation[i].kind < PLAN_AWAIT;
+		if (legacy)
+			result = order_legacy(g, plan, used, true);
+		if (result == CUDA_SUCCESS)
+			result = run_operation(g, code, how, used, i);
+		if (legacy && result == CUDA_SUCCESS)
+			result = order_legacy(g, plan, used, false);
 		if (result == CUDA_SUCCESS && how->careful)
 			result = CALL(cuCtxSynchronize);
 		if (result != CUDA_SUCCESS && is_launch)
