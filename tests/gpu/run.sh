@@ -11,6 +11,7 @@ step() {
 	"$@" || { failed=1; echo "-- failed"; }
 }
 step "$out/gpu/attacks" tests/gpu/attacks/honest.cu $(ls tests/gpu/attacks/*.cu | grep -v /honest.cu)
+step env KM_OUT="$out" THREADS=8 tests/cheats/verdicts.sh cuda all
 step "$out/gpu/batch" 200 20
 step "$out/gpu/noise" "${NOISE_REPETITIONS:-5}"
 exit $failed
