@@ -266,17 +266,22 @@ run_once(struct gpu *g, struct check *c, int run)
 	return strcmp(c->status, "PASSED") == 0;
 }
 
-/* What it keeps of other inputs must not come back: a call on them comes between the second run and the third. */
+/* What it keeps of other inputs must not come back: a first call of a module as new is made on them, before the third
+ * run. */
 static bool
 run_between(struct gpu *g, struct check *c, const struct message *m)
 {
 	static const struct gpu_replay how = { .one_stream = true, .poison = 0 };
-	const char *kernel;
+	const char *kernel = NULL;
 
 	if (m->parts <= PART_OTHERS || !m->part[PART_OTHERS].len)
 		return true;
+	struct buf err = BUF_INIT;
 	upload(g, &m->part[PART_OTHERS]);
-	CUresult result = gpu_replay(g, &c->code, &how, &kernel);
+	CUresult result = gpu_code_load(g, &c->code, &err);
+	buf_release(&err);
+	if (result == CUDA_SUCCESS)
+		result = gpu_replay(g, &c->code, &how, &kernel);
 	if (result == CUDA_SUCCESS)
 		result = CALL(cuCtxSynchronize);
 	if (result != CUDA_SUCCESS) {

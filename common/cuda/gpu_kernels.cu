@@ -125,16 +125,16 @@ load_integer(int dtype, const void *tensor, uint64_t i)
 }
 
 static __device__ bool
-floats_differ(double got, double want, double rtol, double atol, struct comparison *c)
+floats_differ(double got, double want, double rtol, double atol, double *absolute, double *relative)
 {
 	if (isnan(got) || isnan(want))
 		return isnan(got) != isnan(want);
 	if (isinf(got) || isinf(want))
 		return got != want;
 	double error = fabs(got - want);
-	atomicMax(&c->absolute_bits, (unsigned long long)__double_as_longlong(error));
+	*absolute = fmax(*absolute, error);
 	if (want != 0)
-		atomicMax(&c->relative_bits, (unsigned long long)__double_as_longlong(error / fabs(want)));
+		*relative = fmax(*relative, error / fabs(want));
 	return !(error <= atol + rtol * fabs(want));
 }
 
@@ -142,6 +142,7 @@ extern "C" __global__ void
 km_compare(const void *got, const void *want, uint64_t n, int dtype, double rtol, double atol, struct comparison *result)
 {
 	__shared__ struct comparison block;
+	double absolute = 0, relative = 0;
 
 	if (threadIdx.x == 0) {
 		block.mismatched = block.absolute_bits = block.relative_bits = 0;
@@ -150,12 +151,15 @@ km_compare(const void *got, const void *want, uint64_t n, int dtype, double rtol
 	__syncthreads();
 	for (uint64_t i = first(); i < n; i += stride()) {
 		bool differ = dtype >= INT64 ? load_integer(dtype, got, i) != load_integer(dtype, want, i) :
-			floats_differ(load_float(dtype, got, i), load_float(dtype, want, i), rtol, atol, &block);
+			floats_differ(load_float(dtype, got, i), load_float(dtype, want, i), rtol, atol, &absolute,
+				&relative);
 		if (differ) {
 			atomicAdd(&block.mismatched, 1ull);
 			atomicMin(&block.first, (unsigned long long)i);
 		}
 	}
+	atomicMax(&block.absolute_bits, (unsigned long long)__double_as_longlong(absolute));
+	atomicMax(&block.relative_bits, (unsigned long long)__double_as_longlong(relative));
 	__syncthreads();
 	if (threadIdx.x == 0) {
 		atomicAdd(&result->mismatched, block.mismatched);

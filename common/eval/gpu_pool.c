@@ -29,7 +29,7 @@ struct device {
 	pthread_t starter[STARTERS];
 	/* below: guarded by the pool's mutex */
 	struct gpu_worker *spare[SPARES];
-	int spares, starting, sessions, failed_starts;
+	int spares, starting, sessions, failed_starts, alone;	/* alone: commands that want or have the GPU alone */
 	bool retired;
 };
 
@@ -86,6 +86,44 @@ take_start(struct device *d, struct gpu_worker *w, const struct buf *why)
 	pthread_cond_broadcast(&pool->changed);
 }
 
+static int
+open_lock(const char *uuid, struct buf *err)
+{
+	static const char *const folders[] = { "/run/lock", "/tmp" };
+	struct buf path = BUF_INIT;
+	int lock = -1;
+
+	for (int i = 0; i < 2 && lock < 0; i++) {
+		buf_reset(&path);
+		buf_addf(&path, "%s/kernelmosaic-gpu-%s.lock", folders[i], uuid);
+		/* Another user's file in a sticky folder may be opened, but not with O_CREAT. */
+		lock = open(buf_str(&path), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+		if (lock < 0)
+			lock = open(buf_str(&path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, 0666);
+		if (lock >= 0)
+			fchmod(lock, 0666);
+	}
+	if (lock < 0)
+		buf_err(err, "cannot make the lock of GPU %s in /run/lock or /tmp", uuid);
+	buf_release(&path);
+	return lock;
+}
+
+/* Other processes time things too: the lock of a descriptor of its own keeps out of their way. */
+static struct gpu_worker *
+start_shared(const struct device *d, struct buf *why)
+{
+	int lock = open_lock(d->uuid, why);
+
+	if (lock < 0)
+		return NULL;
+	while (flock(lock, LOCK_SH))
+		;
+	struct gpu_worker *w = gpu_worker_start(d->number, START_WALL_MS, why);
+	close(lock);
+	return w;
+}
+
 static void *
 start_workers(void *context)
 {
@@ -96,13 +134,14 @@ start_workers(void *context)
 	for (;;) {
 		struct buf why = BUF_INIT;
 
-		while (!pool->closing && !d->retired && d->spares + d->starting >= SPARES)
+		/* Making a context is work for the GPU: not while something is timed. */
+		while (!pool->closing && !d->retired && (d->spares + d->starting >= SPARES || (d->alone && d->spares)))
 			pthread_cond_wait(&pool->changed, &pool->mutex);
 		if (pool->closing || d->retired)
 			break;
 		d->starting++;
 		pthread_mutex_unlock(&pool->mutex);
-		struct gpu_worker *w = gpu_worker_start(d->number, START_WALL_MS, &why);
+		struct gpu_worker *w = start_shared(d, &why);
 		pthread_mutex_lock(&pool->mutex);
 		take_start(d, w, &why);
 		buf_release(&why);
@@ -126,29 +165,6 @@ take_spare(struct device *d)
 }
 
 /* ---- opening */
-
-static int
-open_lock(const char *uuid, struct buf *err)
-{
-	static const char *const folders[] = { "/run/lock", "/tmp" };
-	struct buf path = BUF_INIT;
-	int lock = -1;
-
-	for (int i = 0; i < 2 && lock < 0; i++) {
-		buf_reset(&path);
-		buf_addf(&path, "%s/kernelmosaic-gpu-%s.lock", folders[i], uuid);
-		/* Another user's file in a sticky folder may be opened, but not with O_CREAT. */
-		lock = open(buf_str(&path), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-		if (lock < 0)
-			lock = open(buf_str(&path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, 0666);
-		if (lock >= 0)
-			fchmod(lock, 0666);
-	}
-	if (lock < 0)
-		buf_err(err, "cannot make the lock of GPU %s in /run/lock or /tmp", uuid);
-	buf_release(&path);
-	return lock;
-}
 
 /* Is the GPU in the list? *named counts the entries that name one. */
 static bool
@@ -347,7 +363,10 @@ gpu_session_close(struct gpu_session *session)
 	pthread_mutex_lock(&d->pool->mutex);
 	d->sessions--;
 	pthread_mutex_unlock(&d->pool->mutex);
+	/* Taking a context down is work for the GPU as well. */
+	pthread_mutex_lock(&d->turn);
 	gpu_worker_end(session->worker);
+	pthread_mutex_unlock(&d->turn);
 	session->worker = NULL;
 }
 
@@ -415,12 +434,22 @@ gpu_pool_distrust(struct gpu_session *session)
 	pthread_mutex_unlock(&d->turn);
 }
 
+static void
+set_alone(struct device *d, int change)
+{
+	pthread_mutex_lock(&d->pool->mutex);
+	d->alone += change;
+	pthread_cond_broadcast(&d->pool->changed);
+	pthread_mutex_unlock(&d->pool->mutex);
+}
+
 enum gpu_reply
 gpu_pool_ask(struct gpu_session *session, struct message *m, uint64_t wall_ms, enum gpu_hold hold, bool *signalled,
 	struct buf *ended)
 {
 	struct device *d = device_of(session);
 
+	set_alone(d, hold == GPU_ALONE ? 1 : 0);
 	pthread_mutex_lock(&d->turn);
 	while (flock(d->lock, hold == GPU_ALONE ? LOCK_EX : LOCK_SH))
 		;
@@ -436,5 +465,6 @@ gpu_pool_ask(struct gpu_session *session, struct message *m, uint64_t wall_ms, e
 	d->pool->counts.kills += reply == GPU_REPLY_LATE;
 	d->pool->counts.command_seconds += end - begin;
 	pthread_mutex_unlock(&d->pool->mutex);
+	set_alone(d, hold == GPU_ALONE ? -1 : 0);
 	return reply;
 }
