@@ -464,6 +464,8 @@ run_and_judge(struct eval *e, struct gpu_session *gpu, const struct question *q,
 		return -1;
 	*evaluation = start_evaluation(q, run.status, buf_str(&run.reason));
 	json_object_set(*evaluation, "findings", run.findings);
+	if (run.findings_dropped > 0)
+		json_object_set_new(*evaluation, "findings_dropped", json_integer(run.findings_dropped));
 	if (run.counters)
 		json_object_set(*evaluation, "counters", run.counters);
 	if (run.printed.len) {
@@ -634,6 +636,8 @@ run_bench(struct session *s, const struct question *q, struct bench_request *req
 		return -1;
 	*evaluation = start_evaluation(q, run.status, buf_str(&run.reason));
 	json_object_set(*evaluation, "findings", run.findings);
+	if (run.findings_dropped > 0)
+		json_object_set_new(*evaluation, "findings_dropped", json_integer(run.findings_dropped));
 	if (run.printed.len) {
 		buf_elide(&run.printed, PRINTED_BYTES);
 		json_object_set_new(*evaluation, "printed", rec_json_text(run.printed.data, run.printed.len));

@@ -614,6 +614,20 @@ KERNEL(shared_histogram_read_early)
 	y[T] = (float)count[T % 16]; // BUG racecheck write_read
 }
 
+// RUN grid=1 block=128 n=128
+KERNEL(read_by_all_before_the_last_warp_writes)
+{
+	__shared__ float value;
+	if (T == 0)
+		value = x[3];
+	__syncthreads();
+	float v = value;
+	if (T == 127)
+		value = x[5]; // BUG racecheck read_write
+	__syncthreads();
+	y[T] = v + value;
+}
+
 // RUN grid=1 block=64 n=64
 KERNEL(halves_of_a_word)
 {
