@@ -45,7 +45,7 @@ JSON
 	agent repair repaired.jsonl verified.jsonl
 	agent optimize optimized.jsonl repaired.jsonl
 	agent solve again.jsonl verified.jsonl
-	[ "$(wc -l <"$W/bodies")" -ge 4 ]
+	[ "$(wc -l <"$W/bodies")" -ge 2 ]
 	python3 - "$W" <<'P'
 import json, re, sys
 folder = sys.argv[1]
