@@ -3,7 +3,8 @@
  * In: solution.so, the job that cuda_record wrote, a GPU profile, the recorder's libcudart.so.13; argv names all four
  * and the stem of the plans. Out: PLAN.0, PLAN.1, PLAN.2. Each is made by a child that starts from the same state; the
  * second has another stack, heap and load address, so that bytes nobody wrote differ, and the third has other device
- * addresses too. With two sets of arguments there is one process, which calls with the one and the other in turn. What the plans say is judged elsewhere: this process shares its user with the candidate. */
+ * addresses too. With two sets of arguments there is one child, which calls with the one and the other in turn. What
+ * the plans say is judged elsewhere: this process shares its user with the candidate. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
