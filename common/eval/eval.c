@@ -388,7 +388,8 @@ judge_others(struct oracle *oracle, const struct question *q, const struct run_r
 	if (equal == 0) {
 		json_object_set_new(evaluation, "status", json_string("SUSPICIOUS"));
 		json_object_set_new(evaluation, "reason", json_string("the first call of solve() gives right outputs, but one that "
-			"finds other content in device memory, or runs its streams side by side, gives wrong ones"));
+			"finds other content in device memory, or runs its streams side by side, or its blocks and warps in another "
+			"order, gives wrong ones"));
 	}
 	return equal < 0 ? -1 : 0;
 }

@@ -49,19 +49,19 @@ describe_job(const struct cuda_recording *recording, const struct task *t, const
 }
 
 static int
-take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, struct run_result *result,
-	struct buf *err)
+take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, struct tensor *outputs,
+	int *count, struct buf *err)
 {
 	size_t at = 0;
 
 	for (int i = 0; i < t->outputs; i++) {
-		struct tensor *out = &result->outputs[i];
+		struct tensor *out = &outputs[i];
 		int64_t shape[TASK_MAX_RANK];
 
 		task_shape(t, &t->output[i], w, shape);
 		if (tensor_init(out, t->output[i].name, t->output[i].dtype, t->output[i].rank, shape, err))
 			return -1;
-		result->output_count++;
+		++*count;
 		if (out->bytes > bytes->len - at)
 			return buf_err(err, "the PTX worker gave too few bytes of output");
 		if (out->bytes)
@@ -115,7 +115,7 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 {
 	static const char *const argv[] = { "/kernelmosaic/km-ptx", "/in", "/out", NULL };
 	struct buf job_text = BUF_INIT, plan = BUF_INIT, packed = BUF_INIT, packed_others = BUF_INIT, unpacked = BUF_INIT,
-		report = BUF_INIT;
+		report = BUF_INIT, reordered = BUF_INIT;
 	struct buf ptx_path = BUF_INIT, fatbin_path = BUF_INIT, said = BUF_INIT;
 	int status = -1;
 
@@ -138,12 +138,13 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 	struct sandbox_output outputs[] = {
 		{ .name = "outputs.bin", .max_bytes = w->tensor_bytes + 1, .content = &unpacked },
 		{ .name = "report.json", .max_bytes = REPORT_MAX_BYTES, .content = &report },
+		{ .name = "reordered.bin", .max_bytes = w->tensor_bytes + 1, .content = &reordered },
 	};
-	struct sandbox_job job = { .argv = argv, .inputs = files, .input_count = 6, .outputs = outputs, .output_count = 2,
+	struct sandbox_job job = { .argv = argv, .inputs = files, .input_count = 6, .outputs = outputs, .output_count = 3,
 		.output = &said, .errors = &said, .limits = { .wall_ms = WALL_MS, .cpu_s = WALL_MS / 1000,
 			.address_space_bytes = SANDBOX_UNLIMITED,
-			.data_bytes = 6 * (w->tensor_bytes + recording->plan->scratch_bytes) + ((uint64_t)3 << 30),
-			.out_bytes = w->tensor_bytes + REPORT_MAX_BYTES + (1 << 20), .output_max_bytes = 4096 } };
+			.data_bytes = 7 * (w->tensor_bytes + recording->plan->scratch_bytes) + ((uint64_t)3 << 30),
+			.out_bytes = 2 * w->tensor_bytes + REPORT_MAX_BYTES + (1 << 20), .output_max_bytes = 4096 } };
 	struct sandbox_result ended;
 	if (sandbox_run(&job, &ended, err))
 		goto out;
@@ -155,8 +156,14 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 	}
 	if (read_report(&report, result, err))
 		goto out;
-	if (strcmp(result->status, "PASSED") == 0 && take_outputs(t, w, &unpacked, result, err))
+	bool passed = strcmp(result->status, "PASSED") == 0;
+	if (passed && take_outputs(t, w, &unpacked, result->outputs, &result->output_count, err))
 		goto out;
+	if (passed && outputs[2].state == SANDBOX_FILE_OK) {
+		result->others = 1;
+		if (take_outputs(t, w, &reordered, result->other[0], &result->other_count[0], err))
+			goto out;
+	}
 	status = 0;
 out:
 	if (status)
@@ -167,6 +174,7 @@ out:
 	buf_release(&packed_others);
 	buf_release(&unpacked);
 	buf_release(&report);
+	buf_release(&reordered);
 	buf_release(&ptx_path);
 	buf_release(&fatbin_path);
 	buf_release(&said);

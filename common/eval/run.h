@@ -23,7 +23,8 @@ struct run_result {
 	struct buf printed;	/* by device printf */
 	struct tensor outputs[TASK_MAX_TENSORS];	/* task order; set up when status is PASSED */
 	int output_count;
-	/* On a GPU: outputs of later runs of the same call that are not bit for bit those of the first. */
+	/* Outputs of later runs of the same call that are not bit for bit those of the first: on a GPU, or in another order
+	 * of blocks and warps on the PTX machine. */
 	struct tensor other[RUN_MAX_OTHERS][TASK_MAX_TENSORS];
 	int others, other_count[RUN_MAX_OTHERS];
 };

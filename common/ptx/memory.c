@@ -147,8 +147,11 @@ static char *
 global_pointer(const struct insn *i, struct warp *w, struct finding_place *place, int access)
 {
 	struct machine_core *core = w->core;
-	if (core->workspace && place->address - GRID_WINDOW <= GRID_WORKSPACE_BYTES - place->size)
+	if (core->workspace && place->address - GRID_WINDOW <= GRID_WORKSPACE_BYTES - place->size) {
+		if (core->race)
+			race_flag(i, w, place->lane, place->address, access);
 		return core->workspace + (place->address - GRID_WINDOW);
+	}
 	struct buffer *b = buffer_find(core, place->address, place->size);
 	if (!b || b->freed)
 		global_fault(i, w, place, access);

@@ -448,6 +448,13 @@ carry_order(const struct request *q, uint32_t lane, uint64_t address)
 }
 
 void
+race_flag(const struct insn *i, struct warp *w, uint32_t lane, uint64_t address, int access)
+{
+	struct request q = { .i = i, .w = w, .space = PTX_SPACE_GLOBAL, .access = access };
+	carry_order(&q, lane, address);
+}
+
+void
 race_lane(const struct insn *i, struct warp *w, struct buffer *buffer, uint32_t lane, uint64_t address, uint32_t size,
 	int access)
 {

@@ -296,6 +296,23 @@ arrive(struct warp *w, const struct insn *i, uint32_t mask, uint32_t pc, bool wa
 
 /* ---- the barrier of the cluster: arrive and wait are two instructions */
 
+/* For racecheck the barrier is a flag between blocks: whoever arrives releases it, whoever goes on acquires it. */
+static uint64_t
+cluster_flag(const struct cluster *c)
+{
+	const struct block *b = c->blocks;
+	return GRID_WINDOW + WINDOW_BYTES + 16 * (b->index[0] + b->grid[0] * (b->index[1] + (uint64_t)b->grid[1] * b->index[2]));
+}
+
+static void
+cluster_goes_on(struct warp *w, uint32_t lanes)
+{
+	if (!w->block->race || !lanes)
+		return;
+	race_warp_sync(w, lanes);
+	race_acquire(w, (uint32_t)__builtin_ctz(lanes), cluster_flag(w->block->cluster));
+}
+
 static void
 cluster_complete(struct cluster *c)
 {
@@ -311,6 +328,7 @@ cluster_complete(struct cluster *c)
 			EACH_IN(waiting, l)
 				w->key[l]++;
 			w->runnable |= waiting;
+			cluster_goes_on(w, waiting);
 			if (waiting)
 				w->spins = c->blocks[r].idle = false;
 		}
@@ -332,6 +350,8 @@ cluster_arrive(struct warp *w, const struct insn *i, uint32_t mask)
 			"The thread arrives at the barrier of the cluster twice, with no wait in between");
 	w->core->counters.barriers++;
 	w->cluster_arrived |= mask;
+	if (w->block->race)
+		race_release(w, cluster_flag(w->block->cluster), RACE_GRID, true);
 	w->block->cluster->lanes_arrived += (uint32_t)__builtin_popcount(mask);
 	cluster_complete(w->block->cluster);
 }
@@ -343,6 +363,7 @@ cluster_wait(struct warp *w, const struct insn *i, uint32_t mask)
 	uint32_t wait = mask & w->cluster_arrived, lost = mask & ~w->cluster_arrived & ~w->cluster_passed;
 	if (lost)
 		bad_cluster_barrier(w, i, lost, "The thread waits at the barrier of the cluster without having arrived");
+	cluster_goes_on(w, mask & w->cluster_passed);
 	w->cluster_passed &= ~mask;
 	w->cluster_waiting |= wait;
 	w->runnable &= ~wait;

@@ -101,6 +101,91 @@ variables_may_point_at_one_another(void **state)
 	json_decref(list);
 }
 
+#define IN_PARTS(kernel, parts) \
+	"#include <stdint.h>\n" \
+	"__global__ void reverse(const float *x, const float *c, float *y, int *flag, int64_t n)\n" \
+	"{\n" \
+	"	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x, k = blockIdx.y;\n" \
+	"	" kernel "\n" \
+	"}\n" \
+	"extern \"C\" void solve(const float *x, const float *c, float *y, int64_t N, cudaStream_t stream)\n" \
+	"{\n" \
+	"	int *flag;\n" \
+	"	cudaMallocAsync(&flag, 4, stream);\n" \
+	"	cudaMemsetAsync(flag, 0, 4, stream);\n" \
+	"	cudaMemsetAsync(y, 0, N * 4, stream);\n" \
+	"	reverse<<<dim3((unsigned)((N + 255) / 256), " parts "), 256, 0, stream>>>(x, c, y, flag, N);\n" \
+	"	cudaFreeAsync(flag, stream);\n" \
+	"}\n"
+
+/* Block 0 comes first by chance only. Sums of floats depend on the order of their atomics too, but stay right. */
+static void
+what_depends_on_the_order_of_blocks_is_found(void **state)
+{
+	static const char chance[] = IN_PARTS("if (!i) atomicExch(flag, 1); if (i < n) y[i] = (x[n - 1 - i] + c[0]) * atomicAdd(flag, 0);",
+		"1");
+	static const char sums[] = IN_PARTS("if (i >= n) return; float v = x[n - 1 - i]; "
+		"atomicAdd(&y[i], k == 0 ? v : k == 1 ? c[0] : k == 2 ? -0.3f * v : 0.3f * v);", "4");
+	struct eval_summary summary;
+
+	(void)state;
+	json_t *list = evaluate(chance, EVAL_VISIBLE, &summary);
+	assert_string_equal(summary.status, "SUSPICIOUS");
+	assert_non_null(strstr(rec_json_string(summary.decisive, "reason", ""), "in another order"));
+	json_decref(list);
+	list = evaluate(sums, EVAL_VISIBLE, &summary);
+	if (strcmp(summary.status, "PASSED") != 0)
+		fail_msg("%s: %s", summary.status, rec_json_string(summary.decisive, "reason", ""));
+	assert_true(json_is_false(json_object_get(json_array_get(list, 0), "repeatable")));
+	json_decref(list);
+}
+
+/* Cooperative launches and clusters come from the host code to the machine. */
+static void
+blocks_may_wait_for_each_other(void **state)
+{
+	static const char source[] =
+		"#include <stdint.h>\n"
+		"#include <cooperative_groups.h>\n"
+		"namespace cg = cooperative_groups;\n"
+		"__global__ void together(const float *x, float *y, int64_t n)\n"
+		"{\n"
+		"	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;\n"
+		"	if (i < n) y[i] = x[i];\n"
+		"	cg::this_grid().sync();\n"
+		"	float v = i < n ? y[n - 1 - i] : 0;\n"
+		"	cg::this_grid().sync();\n"
+		"	if (i < n) y[i] = v;\n"
+		"}\n"
+		"__global__ void __cluster_dims__(4, 1, 1) add(const float *c, float *y, int64_t n)\n"
+		"{\n"
+		"	__shared__ float s;\n"
+		"	cg::cluster_group cluster = cg::this_cluster();\n"
+		"	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;\n"
+		"	if (!threadIdx.x) s = cluster.block_rank() == 3 ? c[0] : 0;\n"
+		"	cluster.sync();\n"
+		"	if (i < n) y[i] += *cluster.map_shared_rank(&s, 3);\n"
+		"	cluster.sync();\n"
+		"}\n"
+		"extern \"C\" void solve(const float *x, const float *c, float *y, int64_t N, cudaStream_t stream)\n"
+		"{\n"
+		"	unsigned blocks = (unsigned)((N + 1023) / 1024 * 4);\n"
+		"	void *arguments[] = { &x, &y, &N };\n"
+		"	cudaLaunchCooperativeKernel((const void *)together, dim3(blocks), dim3(256), arguments, 0, stream);\n"
+		"	add<<<blocks, 256, 0, stream>>>(c, y, N);\n"
+		"}\n";
+	struct eval_summary summary;
+
+	(void)state;
+	json_t *list = evaluate(source, EVAL_VISIBLE, &summary);
+	if (strcmp(summary.status, "PASSED") != 0)
+		fail_msg("%s: %s", summary.status, rec_json_string(summary.decisive, "reason", ""));
+	const json_t *findings = json_object_get(json_array_get(list, 0), "findings");
+	if (json_array_size(findings))
+		fail_msg("%s", rec_json_string(json_array_get(findings, 0), "message", ""));
+	json_decref(list);
+}
+
 /* Right when called once, and scratch that is taken twice is no state. */
 static void
 what_a_call_leaves_in_device_memory_is_found(void **state)
@@ -290,6 +375,7 @@ main(void)
 		cmocka_unit_test(a_right_solution_passes_with_a_cost),
 		cmocka_unit_test(variables_may_point_at_one_another),
 		cmocka_unit_test(what_a_call_leaves_in_device_memory_is_found),
+		cmocka_unit_test(what_depends_on_the_order_of_blocks_is_found), cmocka_unit_test(blocks_may_wait_for_each_other),
 		cmocka_unit_test(held_out_workloads_are_for_the_final_verdict_only),
 		cmocka_unit_test(an_answer_is_kept_and_not_run_again), cmocka_unit_test(faults_are_named_with_their_line),
 		cmocka_unit_test(the_quick_check_agrees_with_the_compiler),

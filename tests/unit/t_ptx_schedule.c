@@ -49,7 +49,7 @@ launch_right(struct ptx_launch how)
 
 /* Each test of right kernels runs in the plain order, checked, and under several schedules. */
 static const struct ptx_options manners[] = {
-	{ .budget = 300000000 }, { .budget = 300000000, .checked = true }, { .budget = 300000000, .quantum = 7 },
+	{ .budget = 300000000 }, { .budget = 300000000, .checked = true, .racecheck = true }, { .budget = 300000000, .quantum = 7 },
 	{ .budget = 600000000, .schedule = 1 }, { .budget = 600000000, .schedule = 2 },
 	{ .budget = 600000000, .schedule = 0x123456789abcdef },
 };
