@@ -254,6 +254,45 @@ $(BUILD)/bench/%.ptx: tests/bench/%.cu
 bench: programs $(BENCH:tests/bench/%.c=$(BUILD)/bench/%) $(patsubst tests/bench/%.cu,$(BUILD)/bench/%.ptx,$(wildcard tests/bench/*.cu)) ## measure: ratios in one run
 	for b in $(BENCH:tests/bench/%.c=%); do $(BUILD)/bench/$$b $(BUILD)/bench; done
 
+# Against numba's CUDA simulator, in an environment of its own unless NUMBA_PYTHON is one that has numba.
+NUMBA_PYTHON ?= $(BUILD)/bench/numba/bin/python3
+$(BUILD)/bench/numba/bin/python3:
+	@mkdir -p $(@D)
+	python3 -m venv $(BUILD)/bench/numba
+	$(BUILD)/bench/numba/bin/pip install -q numba
+.PHONY: bench-numba
+bench-numba: $(NUMBA_PYTHON) $(BUILD)/bench/ptx_bench $(BUILD)/bench/ptx_bench.ptx ## the PTX machine beside numba's CUDA simulator (from PyPI)
+	$< tests/bench/numba_simulator.py $(BUILD)/bench/ptx_bench $(BUILD)/bench
+
+# The roofline model against an H200: the work that the PTX machine counts, and times seen on that GPU, which
+# roofline_gpu prints where there is one (tests/data/roofline/h200.jsonl is its output).
+ROOFLINE := memory rows compute tiles
+ROOFLINE_TIMES := tests/data/roofline/h200.jsonl
+CPPFLAGS_roofline := -Itests/bench
+$(BUILD)/bench/roofline/roofline: $(call objects,tests/bench/roofline/roofline.c tests/bench/roofline/launches.c) $(call archives,$(LIBS_ptx))
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	$(Q)$(CC) $(LDFLAGS) -o $@.tmp $^ $(LDLIBS)
+	$(Q)mv $@.tmp $@
+$(BUILD)/bench/roofline/roofline_gpu: $(call objects,tests/bench/roofline/gpu.c tests/bench/roofline/launches.c) $(call archives,base)
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	$(Q)$(CC) $(LDFLAGS) -o $@.tmp $^ -ldl
+	$(Q)mv $@.tmp $@
+$(BUILD)/bench/roofline/%.cubin: tests/bench/roofline/%.cu
+	@mkdir -p $(@D)
+	@echo '  NVCC $<'
+	$(Q)nvcc -std=c++17 -arch=sm_90 -lineinfo -cubin -o $@ $<
+$(BUILD)/bench/roofline/work.jsonl: $(BUILD)/bench/roofline/roofline $(ROOFLINE:%=$(BUILD)/bench/roofline/%.ptx) $(ROOFLINE_TIMES)
+	@echo '  COUNT $@'
+	$(Q)$< count $(@D) $(ROOFLINE_TIMES) >$@.tmp
+	$(Q)mv $@.tmp $@
+.PHONY: roofline roofline-gpu
+roofline: $(BUILD)/bench/roofline/work.jsonl ## judge the estimated times against those of an H200
+	$(BUILD)/bench/roofline/roofline judge $< $(ROOFLINE_TIMES)
+roofline-gpu: $(BUILD)/bench/roofline/roofline_gpu $(ROOFLINE:%=$(BUILD)/bench/roofline/%.cubin) ## time the roofline's kernels on the GPU here
+	$< $(<D)
+
 .PHONY: schemas
 schemas: $(LIBEXEC)/km-schema ## write schemas/ anew from the record table
 	for name in $$($<); do $< $$name >schemas/$$name.json.tmp; mv schemas/$$name.json.tmp schemas/$$name.json; done

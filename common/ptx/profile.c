@@ -1,9 +1,9 @@
 /* In: what the machine does, launch by launch. Out: struct ptx_profile, and the work from which the roofline model
  * estimates a time.
  *
- * Blocks run one after another here and side by side on a GPU. So the L1 cache is modelled as a block's share of it,
- * empty when the block starts, and the L2 cache as one for all blocks in order. Time is not simulated: how long one
- * warp would take alone follows from each basic block's dependencies and from how often it ran. */
+ * Blocks run one after another here and side by side on a GPU. So each multiprocessor's L1 cache is modelled as the share
+ * that one of its blocks has, kept from block to block, and the L2 cache as one for all blocks in order. Time is not
+ * simulated: how long one warp would take alone follows from each basic block's dependencies and from how often it ran. */
 #include "ptx/profile.h"
 
 #include <string.h>
@@ -18,13 +18,14 @@ enum level { LEVEL_L1, LEVEL_L2, LEVEL_DRAM, LEVELS };
 
 struct line {
 	uint64_t tag;				/* address / LINE + 1; 0: nothing */
-	uint8_t valid, dirty;			/* a bit for each sector */
+	uint8_t valid, dirty;			/* a bit for each sector; what was only written need not be valid */
+	uint32_t written;			/* a bit for each word */
 };
 
 struct cache {
 	struct line *lines;			/* sets of `ways`, the last used first */
 	uint32_t sets, ways;
-	uint64_t written_back;			/* dirty sectors that had to leave */
+	uint64_t written_back, filled;		/* dirty sectors that had to leave, and those read first, to complete them */
 };
 
 static void
@@ -40,15 +41,25 @@ cache_size(struct cache *c, uint64_t bytes, uint32_t ways)
 	c->ways = ways;
 }
 
-static void
-cache_clear(struct cache *c)
+static uint8_t
+whole_sectors(uint32_t words)
 {
-	memset(c->lines, 0, (size_t)c->sets * c->ways * sizeof *c->lines);
+	uint8_t whole = 0;
+	for (int k = 0; k < 4; k++)
+		whole |= (uint8_t)((words >> 8 * k & 0xff) == 0xff) << k;
+	return whole;
 }
 
-/* Makes the sectors present and returns those that were not. */
-static uint8_t
-cache_use(struct cache *c, uint64_t tag, uint8_t sectors, bool write)
+static void
+evict(struct cache *c, const struct line *line)
+{
+	c->written_back += (uint64_t)__builtin_popcount(line->dirty);
+	c->filled += (uint64_t)__builtin_popcount(line->dirty & ~line->valid & ~whole_sectors(line->written));
+}
+
+/* Brings the line to the front of its set. */
+static struct line *
+cache_line(struct cache *c, uint64_t tag)
 {
 	uint64_t hash = tag * 0x9e3779b97f4a7c15ull >> 32;
 	struct line *set = c->lines + (size_t)(hash * c->sets >> 32) * c->ways, found;
@@ -57,15 +68,37 @@ cache_use(struct cache *c, uint64_t tag, uint8_t sectors, bool write)
 		at++;
 	found = set[at];
 	if (found.tag != tag) {
-		c->written_back += (uint64_t)__builtin_popcount(found.dirty);
+		evict(c, &found);
 		found = (struct line){ .tag = tag };
 	}
 	memmove(set + 1, set, at * sizeof *set);
-	uint8_t missed = sectors & (uint8_t)~found.valid;
-	found.valid |= sectors;
-	found.dirty |= write ? sectors : 0;
 	set[0] = found;
+	return set;
+}
+
+/* Makes sectors valid and returns those that were not there. */
+static uint8_t
+cache_read(struct cache *c, uint64_t tag, uint8_t sectors)
+{
+	struct line *line = cache_line(c, tag);
+	uint8_t missed = sectors & (uint8_t)~(line->valid | whole_sectors(line->written));
+	line->valid |= sectors;
 	return missed;
+}
+
+static void
+cache_write(struct cache *c, uint64_t tag, uint8_t sectors, uint32_t words)
+{
+	struct line *line = cache_line(c, tag);
+	line->dirty |= sectors;
+	line->written |= words;
+}
+
+/* Memory is read by pairs of sectors: the other one comes along. */
+static uint8_t
+with_pairs(uint8_t sectors)
+{
+	return (uint8_t)(sectors | (sectors & 5) << 1 | (sectors & 10) >> 1);
 }
 
 /* ---- what is kept */
@@ -85,7 +118,7 @@ struct site {
 
 struct profile {
 	const struct roofline_gpu *gpu;
-	struct cache l1, l2;
+	struct cache *l1, l2;			/* l1: one for each multiprocessor */
 	struct ptx_profile results;
 	struct traffic traffic[PTX_PROFILE_BUFFERS];
 	uint32_t last_traffic;
@@ -104,6 +137,7 @@ profile_new(const struct roofline_gpu *gpu)
 	struct profile *p = xcalloc(1, sizeof *p);
 	p->gpu = gpu;
 	p->results.gpu = gpu->name;
+	p->l1 = xcalloc(gpu->multiprocessors, sizeof *p->l1);
 	cache_size(&p->l2, gpu->l2_bytes, L2_WAYS);
 	return p;
 }
@@ -128,7 +162,9 @@ profile_free(struct profile *p)
 		free(p->traffic[k].touched);
 	}
 	free_launch(p);
-	free(p->l1.lines);
+	for (uint32_t k = 0; k < p->gpu->multiprocessors; k++)
+		free(p->l1[k].lines);
+	free(p->l1);
 	free(p->l2.lines);
 	free(p);
 }
@@ -144,7 +180,6 @@ profile_results(const struct profile *p)
 void
 profile_block(struct profile *p)
 {
-	cache_clear(&p->l1);
 	p->blocks++;
 }
 
@@ -192,22 +227,24 @@ touch(struct traffic *t, uint64_t line, uint8_t sectors)
 	}
 }
 
-/* A line's sectors go from L1 to L2 to memory; returns the furthest level. */
+/* A line's sectors go from L1 to L2 to memory; returns the furthest level. Stores write through L1. */
 static enum level
-use_line(struct profile *p, uint64_t line, uint8_t sectors, int access, bool past_l1)
+use_line(struct profile *p, uint64_t line, uint8_t sectors, uint32_t words, int access, bool past_l1)
 {
 	uint8_t missed = sectors;
-	bool write = access != ACCESS_READ;
 	if (access == ACCESS_READ && !past_l1)
-		missed = cache_use(&p->l1, line + 1, sectors, false);
+		missed = cache_read(&p->l1[p->blocks % p->gpu->multiprocessors], line + 1, sectors);
 	p->results.l1_hit_sectors += (uint32_t)__builtin_popcount(sectors) - (uint32_t)__builtin_popcount(missed);
 	if (!missed)
 		return LEVEL_L1;
 	p->work.l2_sectors += __builtin_popcount(missed);
-	missed = cache_use(&p->l2, line + 1, missed, write);
+	if (access & ACCESS_READ)
+		missed = cache_read(&p->l2, line + 1, missed);
+	if (access & ACCESS_WRITE)
+		cache_write(&p->l2, line + 1, sectors, words);
 	if (access == ACCESS_WRITE || !missed)
 		return LEVEL_L2;
-	p->work.dram_sectors += __builtin_popcount(missed);
+	p->work.dram_sectors += __builtin_popcount(missed | cache_read(&p->l2, line + 1, with_pairs(missed)));
 	return LEVEL_DRAM;
 }
 
@@ -219,34 +256,45 @@ count_words(struct profile *p, const uint64_t *addresses, uint32_t mask)
 }
 
 /* Collects the lanes' sectors by line; lanes that follow each other mostly share one. */
+struct request {
+	struct traffic *traffic;
+	uint64_t line;
+	uint32_t lines, words;			/* words: touched in the line */
+	uint8_t sectors;
+	int access;
+	bool past_l1;
+	enum level furthest;
+};
+
 static void
-use_lanes(struct profile *p, struct site *site, const uint64_t *a, uint32_t mask, uint32_t size, int access, bool past_l1,
-	struct traffic *t)
+end_line(struct profile *p, struct request *r)
 {
-	uint64_t line = UINT64_MAX;
-	uint32_t lines = 0;
-	uint8_t sectors = 0;
-	enum level furthest = LEVEL_L1;
+	if (!r->sectors)
+		return;
+	enum level level = use_line(p, r->line, r->sectors, r->words, r->access, r->past_l1);
+	r->furthest = level > r->furthest ? level : r->furthest;
+	if (r->traffic)
+		touch(r->traffic, r->line, r->sectors);
+	r->lines++;
+	r->words = r->sectors = 0;
+}
+
+static void
+use_lanes(struct profile *p, struct site *site, const uint64_t *a, uint32_t mask, uint32_t size, struct request *r)
+{
 	EACH_IN(mask, l)
-		for (uint64_t s = a[l] / SECTOR; s <= (a[l] + size - 1) / SECTOR; s++) {
-			if (s / 4 != line && sectors) {
-				enum level level = use_line(p, line, sectors, access, past_l1);
-				furthest = level > furthest ? level : furthest;
-				if (t)
-					touch(t, line, sectors);
-				sectors = 0;
+		for (uint64_t word = a[l] / 4; word <= (a[l] + size - 1) / 4; word++) {
+			if (word / 32 != r->line) {
+				end_line(p, r);
+				r->line = word / 32;
 			}
-			lines += s / 4 != line;
-			line = s / 4;
-			sectors |= (uint8_t)(1u << (s & 3));
+			r->words |= 1u << word % 32;
+			r->sectors |= (uint8_t)(1u << word / 8 % 4);
 		}
-	enum level level = use_line(p, line, sectors, access, past_l1);
-	furthest = level > furthest ? level : furthest;
-	if (t)
-		touch(t, line, sectors);
-	site->requests[furthest]++;
-	site->passes += lines;
-	p->work.passes += lines;
+	end_line(p, r);
+	site->requests[r->furthest]++;
+	site->passes += r->lines;
+	p->work.passes += r->lines;
 }
 
 void
@@ -270,8 +318,8 @@ profile_global(const struct insn *i, struct warp *w, uint64_t first, const int32
 		count_words(p, addresses, mask);
 		p->work.l2_atomics += __builtin_popcount(mask);
 	}
-	use_lanes(p, &p->sites[i->place], addresses, mask, size, access,
-		p->sites[i->place].past_l1, t);
+	struct request r = { .traffic = t, .line = UINT64_MAX, .access = access, .past_l1 = p->sites[i->place].past_l1 };
+	use_lanes(p, &p->sites[i->place], addresses, mask, size, &r);
 }
 
 void
@@ -288,12 +336,16 @@ profile_local(const struct insn *i, struct warp *w, const uint64_t *addresses, u
 {
 	enum { WORD = 4 };
 	struct profile *p = w->core->profile;
-	uint64_t a[LANES], base = LOCAL_WINDOW << 8;
+	uint64_t a[LANES] = { 0 }, base = LOCAL_WINDOW << 8;
 	uint64_t slot = p->blocks % (uint64_t)(p->gpu->multiprocessors * p->work.resident_blocks) * MAX_WARPS + w->number;
 	base += slot * ((uint64_t)w->block->local_bytes + LINE) * LANES;
 	EACH_IN(mask, l)
 		a[l] = base + addresses[l] / WORD * LINE + l * WORD;
-	use_lanes(p, &p->sites[i->place], a, mask, size < WORD ? size : WORD, access == ACCESS_WRITE ? ACCESS_READ : access, false, NULL);
+	struct request r = { .line = UINT64_MAX, .access = access };
+	use_lanes(p, &p->sites[i->place], a, mask, size < WORD ? size : WORD, &r);
+	if (access == ACCESS_WRITE)		/* kept for the loads that follow */
+		EACH_IN(mask, l)
+			cache_read(&p->l1[p->blocks % p->gpu->multiprocessors], a[l] / LINE + 1, (uint8_t)(1u << a[l] / SECTOR % 4));
 }
 
 /* ---- a launch */
@@ -324,12 +376,15 @@ profile_start(struct profile *p, const struct machine_core *core, const struct p
 	p->work = (struct roofline_work){ .blocks = blocks, .warps = blocks * ((threads + LANES - 1) / LANES),
 		.resident_blocks = resident ? resident : 1 };
 	memset(p->serial, 0, sizeof p->serial);
-	p->l2.written_back = 0;
+	p->l2.written_back = p->l2.filled = 0;
 	p->dirty_before = dirty_sectors(&p->l2);
 	l1 = p->gpu->l1_bytes > carved ? p->gpu->l1_bytes - carved : LINE * L1_WAYS;
 	if (each < resident)
 		resident = each > 1 ? (uint32_t)each : 1;
-	cache_size(&p->l1, l1 / (resident ? resident : 1), L1_WAYS);
+	for (uint32_t k = 0; k < p->gpu->multiprocessors; k++) {
+		cache_size(&p->l1[k], l1 / (resident ? resident : 1), L1_WAYS);
+		memset(p->l1[k].lines, 0, (size_t)p->l1[k].sets * L1_WAYS * sizeof *p->l1[k].lines);
+	}
 }
 
 static double
@@ -345,28 +400,32 @@ latency_of(const struct profile *p, const struct site *s, const struct cost *c)
 		+ (double)s->requests[LEVEL_DRAM] * g->dram_cycles) / n;
 }
 
-/* Cycles that a warp, alone, takes for instructions [from, to): it issues in order, one a cycle, when the operands are
- * there. A block that loops back to itself is counted in its second round, with what the first left under way. */
+/* Cycles that a warp, alone, takes for instructions [from, to): the compiler of machine code orders them, so each starts
+ * when its operands are there, but none before a barrier that stands in front of it, and one is issued in a cycle. A
+ * block that loops back to itself is counted in its second round, with what the first left under way. */
 static double
 path_of(const struct profile *p, const struct machine_core *core, struct cost_ready *ready, uint32_t from, uint32_t to, bool loops)
 {
-	double now = 0, start = 0, last = 0;
+	double fence = 0, start = 0, end = 0, done = 0;
 	cost_ready_reset(ready);
 	for (int round = 0; round <= loops; round++) {
-		start = now;
+		double slots = 0;
+		start = fence = end;
 		for (uint32_t k = from; k < to; k++) {
 			struct cost c = cost_of(core, k);
 			double at = cost_ready_at(ready, core, k);
-			now = at > now ? at : now;
-			double done = now + latency_of(p, &p->sites[k], &c);
-			cost_ready_set(ready, core, k, done);
-			last = done > last ? done : last;
-			now += c.slots;
+			at = at > fence ? at : fence;
+			slots += c.slots;
+			end = at > end ? at : end;
 			if (c.mix == MIX_BARRIER)
-				now += c.latency;
+				fence = end = (end > start + slots ? end : start + slots) + c.latency;
+			at += latency_of(p, &p->sites[k], &c);
+			cost_ready_set(ready, core, k, at);
+			done = at > done ? at : done;
 		}
+		end = end > start + slots ? end : start + slots;
 	}
-	return loops ? now - start : last > now ? last : now;
+	return loops ? end - start : done > end ? done : end;
 }
 
 static bool
@@ -411,15 +470,17 @@ profile_end(struct profile *p, const struct machine_core *core)
 	weigh(p, core);
 	for (int k = 0; k < WORDS_OF_TABLE; k++)
 		p->work.serial_atomics = (double)p->serial[k] > p->work.serial_atomics ? (double)p->serial[k] : p->work.serial_atomics;
-	p->work.dram_sectors += (double)p->l2.written_back;
+	p->work.dram_sectors += (double)(p->l2.written_back + p->l2.filled);
 	uint64_t dirty = dirty_sectors(&p->l2);
 	p->work.dirty_sectors = dirty > p->dirty_before ? (double)(dirty - p->dirty_before) : 0;
-	roofline_time(&p->work, p->gpu, &roofline_fitted, &r->last);
+	struct roofline_estimate estimate;
+	roofline_time(&p->work, p->gpu, &roofline_fitted, &estimate);
 	r->last_work = p->work;
-	r->time_us += r->last.time_us;
-	if (r->last.time_us > r->longest_us) {
-		r->longest_us = r->last.time_us;
-		r->limiter = r->last.limiter;
+	r->time_us += estimate.time_us;
+	if (!r->kernel || estimate.time_us > r->longest.time_us) {
+		r->longest = estimate;
+		r->longest_work = p->work;
+		r->kernel = core->image->kernel->public.name;
 	}
 	r->l2_sectors += (uint64_t)p->work.l2_sectors;
 	r->dram_sectors += (uint64_t)p->work.dram_sectors;

@@ -237,7 +237,7 @@ struct ptx_profile_buffer {
 	uint64_t footprint_bytes;		/* in distinct sectors of 32 bytes */
 };
 
-/* What profiled launches did, added up; `last_...` is of the last one. */
+/* What profiled launches did, added up; `longest` is of the one with the longest estimate, `last` of the last. */
 struct ptx_profile {
 	const char *gpu;
 	uint64_t mix[MIX_N];			/* warp instructions by kind */
@@ -246,10 +246,9 @@ struct ptx_profile {
 	const struct ptx_profile_buffer *buffers[PTX_PROFILE_BUFFERS];
 	uint32_t n_buffers;			/* in order of first use; later ones are not counted */
 	double time_us;				/* estimates, added up */
-	const char *limiter;			/* of the launch with the longest estimate, NULL without launches */
-	double longest_us;
-	struct roofline_work last_work;
-	struct roofline_estimate last;
+	const char *kernel;			/* of the launch with the longest estimate, NULL without launches */
+	struct roofline_estimate longest;	/* that estimate */
+	struct roofline_work longest_work, last_work;
 };
 
 /* What was profiled since the machine was made, NULL when nothing was. Borrowed until the next launch. */

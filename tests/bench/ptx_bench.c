@@ -1,6 +1,7 @@
 /* In: the folder with ptx_bench.ptx, the PTX of ptx_bench.cu. Out: a line for each kernel: milliseconds on the PTX
  * machine (CPU time, best of five), milliseconds of the same loop in plain C (this file is compiled with -O2), and the
- * multiple. The result is compared first, so that only right answers are timed. */
+ * multiple. The result is compared first, so that only right answers are timed. Sizes other than the usual ones can be given,
+ * for numba_simulator.py. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 #include "base/die.h"
 #include "ptx/ptx.h"
 
-enum { N = 1 << 20, ROWS = 4096, COLUMNS = 1024, SIDE = 256, REPEATS = 5 };
+enum { REPEATS = 5 };
+static int n_add = 1 << 20, rows = 4096, columns = 1024, side = 256;
 #define ARENA 0x300000000000ull
 
 static struct ptx_machine *machine;
@@ -62,7 +64,7 @@ launch(const char *kernel, const uint32_t grid[3], const uint32_t block[3], cons
 static void
 show(const char *name, double machine_ms, double plain_ms, const struct ptx_counters *c)
 {
-	printf("%-28s %8.2f ms  plain C -O2 %7.2f ms  %6.1fx  %.2f G lane instructions/s\n", name, machine_ms, plain_ms,
+	printf("%-22s %9.3f ms  plain C -O2 %8.3f ms  %6.1fx  %.2f G lane instructions/s\n", name, machine_ms, plain_ms,
 		machine_ms / plain_ms, (double)c->lane_instructions / machine_ms / 1e6);
 }
 
@@ -82,15 +84,15 @@ plain_add(const float *a, const float *b, float *c, int n)
 }
 
 static __attribute__((noinline)) void
-plain_softmax(const float *x, float *y, int rows, int columns)
+plain_softmax(const float *x, float *y, int n_rows, int n_columns)
 {
-	for (int r = 0; r < rows; r++, x += columns, y += columns) {
+	for (int r = 0; r < n_rows; r++, x += n_columns, y += n_columns) {
 		float greatest = -INFINITY, sum = 0;
-		for (int c = 0; c < columns; c++)
+		for (int c = 0; c < n_columns; c++)
 			greatest = fmaxf(greatest, x[c]);
-		for (int c = 0; c < columns; c++)
+		for (int c = 0; c < n_columns; c++)
 			sum += y[c] = expf(x[c] - greatest);
-		for (int c = 0; c < columns; c++)
+		for (int c = 0; c < n_columns; c++)
 			y[c] /= sum;
 	}
 }
@@ -127,62 +129,63 @@ static void
 run_add(void *context)
 {
 	struct arrays *v = context;
-	plain_add(v->a, v->b, v->plain, N);
+	plain_add(v->a, v->b, v->plain, n_add);
 }
 
 static void
 run_softmax(void *context)
 {
 	struct arrays *v = context;
-	plain_softmax(v->a, v->plain, ROWS, COLUMNS);
+	plain_softmax(v->a, v->plain, rows, columns);
 }
 
 static void
 run_matmul(void *context)
 {
 	struct arrays *v = context;
-	plain_matmul(v->a, v->b, v->plain, SIDE);
+	plain_matmul(v->a, v->b, v->plain, side);
 }
 
 static void
 bench_add(void)
 {
-	struct arrays v = { buffer("a", N), buffer("b", N), buffer("c", N), calloc(N, sizeof(float)) };
-	struct { const float *a, *b; float *c; int n; } params = { v.a, v.b, v.c, N };
+	size_t n = (size_t)n_add;
+	struct arrays v = { buffer("a", n), buffer("b", n), buffer("c", n), calloc(n, sizeof(float)) };
+	struct { const float *a, *b; float *c; int n; } params = { v.a, v.b, v.c, n_add };
 	struct ptx_counters counters;
-	double ms = launch("vector_add", (uint32_t[]){ N / 256, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params, sizeof params, &counters);
+	double ms = launch("vector_add", (uint32_t[]){ (uint32_t)n_add / 256, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params, sizeof params, &counters);
 	double plain = best_of(run_add, &v);
-	check("vector_add", v.c, v.plain, N, 0);
-	show("vector add 1M", ms, plain, &counters);
+	check("vector_add", v.c, v.plain, n, 0);
+	show("vector add", ms, plain, &counters);
 	free(v.plain);
 }
 
 static void
 bench_softmax(void)
 {
-	size_t n = (size_t)ROWS * COLUMNS;
+	size_t n = (size_t)rows * (size_t)columns;
 	struct arrays v = { buffer("x", n), NULL, buffer("y", n), calloc(n, sizeof(float)) };
-	struct { const float *x; float *y; int columns; } params = { v.a, v.c, COLUMNS };
+	struct { const float *x; float *y; int columns; } params = { v.a, v.c, columns };
 	struct ptx_counters counters;
-	double ms = launch("row_softmax", (uint32_t[]){ ROWS, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params, sizeof params, &counters);
+	double ms = launch("row_softmax", (uint32_t[]){ (uint32_t)rows, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params, sizeof params, &counters);
 	double plain = best_of(run_softmax, &v);
 	check("row_softmax", v.c, v.plain, n, 1e-6f);
-	show("row softmax 4096x1024", ms, plain, &counters);
+	show("row softmax", ms, plain, &counters);
 	free(v.plain);
 }
 
 static void
 bench_matmul(void)
 {
-	size_t n = (size_t)SIDE * SIDE;
+	size_t n = (size_t)side * (size_t)side;
 	struct arrays v = { buffer("ma", n), buffer("mb", n), buffer("mc", n), calloc(n, sizeof(float)) };
-	struct { const float *a, *b; float *c; int n; } params = { v.a, v.b, v.c, SIDE };
+	struct { const float *a, *b; float *c; int n; } params = { v.a, v.b, v.c, side };
 	struct ptx_counters counters;
-	double ms = launch("tiled_matmul", (uint32_t[]){ SIDE / 16, SIDE / 16, 1 }, (uint32_t[]){ 16, 16, 1 }, &params,
+	double ms = launch("tiled_matmul", (uint32_t[]){ (uint32_t)side / 16, (uint32_t)side / 16, 1 }, (uint32_t[]){ 16, 16, 1 }, &params,
 		sizeof params, &counters);
 	double plain = best_of(run_matmul, &v);
 	check("tiled_matmul", v.c, v.plain, n, 1e-4f);
-	show("tiled matrix product 256^3", ms, plain, &counters);
+	show("tiled matrix product", ms, plain, &counters);
 	free(v.plain);
 }
 
@@ -193,7 +196,13 @@ main(int argc, char **argv)
 	die_program = "ptx_bench";
 	char path[4096];
 	if (argc < 2)
-		die(EX_USAGE, "give the folder of ptx_bench.ptx, and --checked for the checked mode");
+		die(EX_USAGE, "give the folder of ptx_bench.ptx, and --checked, or elements, rows, columns and side of the matrices");
+	if (argc == 6) {
+		n_add = (int)strtol(argv[2], NULL, 10);
+		rows = (int)strtol(argv[3], NULL, 10);
+		columns = (int)strtol(argv[4], NULL, 10);
+		side = (int)strtol(argv[5], NULL, 10);
+	}
 	snprintf(path, sizeof path, "%s/ptx_bench.ptx", argv[1]);
 	if (buf_read_file(&text, path, 64 << 20, &err))
 		die(EX_NOINPUT, "%s", buf_str(&err));
