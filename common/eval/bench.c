@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eval/gpu_pool.h"
+#include "eval/sampled.h"
 #include "hash/id.h"
 #include "rec/json.h"
 #include "eval/tolerance.h"
@@ -17,8 +18,20 @@ enum { WALL_MS = 120000, TRIES = 2 };
 
 /* ---- the job */
 
+static json_t *
+sampled_json(int64_t elements, uint64_t seed)
+{
+	uint64_t numbers[SAMPLED_RANDOM + SAMPLED_EDGES];
+	size_t count = sampled_numbers(elements, seed, numbers);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, json_integer((json_int_t)numbers[i]));
+	return list;
+}
+
 static void
-add_outputs(const struct task *t, const struct task_workload *w, bool any, json_t *job)
+add_outputs(const struct task *t, const struct task_workload *w, uint64_t seed, bool any, json_t *job)
 {
 	json_t *list = json_array();
 	double bytes = 0;
@@ -28,10 +41,12 @@ add_outputs(const struct task *t, const struct task_workload *w, bool any, json_
 		enum dtype dtype = t->output[i].dtype;
 		struct tolerance tolerance = tolerance_of(t, w, dtype);
 
-		bytes += (double)task_shape(t, &t->output[i], w, shape) * (double)dtype_bytes(dtype);
+		int64_t elements = task_shape(t, &t->output[i], w, shape);
+		bytes += (double)elements * (double)dtype_bytes(dtype);
 		/* Both solutions may be off by the tolerance, to either side. */
 		json_array_append_new(list, json_pack("{s:i, s:f, s:f}", "dtype", (int)dtype, "rtol", 2 * tolerance.rtol, "atol",
 			any ? HUGE_VAL_JSON : 2 * tolerance.atol));
+		json_object_set_new(json_array_get(list, (size_t)i), "sampled", sampled_json(elements, seed));
 	}
 	json_object_set_new(job, "outputs", list);
 	/* Inputs need not all be read, outputs must be written. */
@@ -46,7 +61,7 @@ pack(const struct bench_request *r, struct message *m, struct buf *err)
 
 	message_release(m);
 	gpu_add_buffers(r->recording, r->task, job);
-	add_outputs(r->task, r->workload, r->any_outputs, job);
+	add_outputs(r->task, r->workload, r->key.seed, r->any_outputs, job);
 	rec_json_dump(job, &m->part[0]);
 	json_decref(job);
 	if (inputs_jobs(r->task, r->workload, &r->key, inputs, err))
@@ -175,6 +190,28 @@ known_status(const char *word)
 	return NULL;
 }
 
+/* The oracle on some elements of what ran through. 0, or -1: ours. */
+static int
+ask_oracle(const struct bench_request *r, const struct buf *values, struct run_result *result, struct buf *err)
+{
+	struct sampled_result sampled;
+
+	if (r->any_outputs || (strcmp(result->status, "PASSED") && strcmp(result->status, "SUSPICIOUS")))
+		return 0;
+	if (sampled_judge(r->task, r->workload, &r->key, r->key.seed, values, &sampled, err))
+		return -1;
+	result->oracle_elements = sampled.checked;
+	if (sampled.mismatched) {
+		result->status = "INCORRECT_NUMERICAL";
+		buf_reset(&result->reason);
+		buf_addf(&result->reason, "%lld of %lld sampled elements differ from the oracle by more than the tolerance, first "
+			"element %lld of %s: %g instead of %g", (long long)sampled.mismatched, (long long)sampled.checked,
+			(long long)sampled.first.first_mismatch, r->task->output[sampled.output].name, sampled.first.got,
+			sampled.first.expected);
+	}
+	return 0;
+}
+
 /* 1 result is filled, 0 try again, -1 ours. */
 static int
 read_answer(const struct bench_request *r, const struct message *m, json_t *gpu, struct run_result *result, json_t **timing,
@@ -195,8 +232,10 @@ read_answer(const struct bench_request *r, const struct message *m, json_t *gpu,
 		buf_adds(&result->reason, rec_json_string(report, "reason", ""));
 		buf_adds(&result->printed, rec_json_string(report, "printed", ""));
 		result->findings = gpu_readable_findings(json_object_get(report, "findings"));
-		if (json_object_get(report, "median_us")) {
+		done = ask_oracle(r, &m->part[1], result, err) ? -1 : 1;
+		if (done == 1 && json_object_get(report, "median_us")) {
 			*timing = timing_json(r, report, json_incref(gpu));
+			json_object_set_new(*timing, "oracle_elements", json_integer(result->oracle_elements));
 			done = keep_samples(r, &m->part[2], *timing, err) ? -1 : 1;
 		}
 	}

@@ -27,6 +27,7 @@ struct run_result {
 	 * of blocks and warps on the PTX machine. */
 	struct tensor other[RUN_MAX_OTHERS][TASK_MAX_TENSORS];
 	int others, other_count[RUN_MAX_OTHERS];
+	int64_t oracle_elements;	/* of bench workloads: how many the oracle was asked for */
 };
 
 /* Runs the one call of `recording` on these inputs. others: inputs of the same task for a call in between, which makes

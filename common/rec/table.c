@@ -255,6 +255,8 @@ static const struct field timing[] = {
 	{ "host_check", KIND_RECORD, .flags = NULLABLE, .record = "timing_host_check" },
 	{ "judged_launches", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE,
 		.about = "timed ones whose outputs were compared with the baseline's in every element" },
+	{ "oracle_elements", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE,
+		.about = "compared with the oracle; 0 where it has no math spec or would take too long" },
 	{ "samples", KIND_STRING, .flags = NULLABLE, .about = "in the store: float32 triples, this solution's then the baseline's",
 		.form = FORM_ID },
 	{ 0 }

@@ -11,6 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "tensor/generate_core.h"
+
 #define ARENA_END (64ull << 30)
 enum { MULTIPROCESSORS = 4, SHARED_BYTES = 232448, MAX_STACK = 64 };
 
@@ -126,10 +128,33 @@ count_other(void **p, const CUlaunchConfig *how)
 		*ARGUMENT(unsigned long long *, 3) += bytes[i] != (uint8_t)ARGUMENT(uint32_t, 2);
 }
 
+static void
+gather(void **p, const CUlaunchConfig *how)
+{
+	const uint8_t *from = ARGUMENT(const uint8_t *, 0);
+	const uint64_t *number = ARGUMENT(const uint64_t *, 1);
+	uint64_t bytes = ARGUMENT(uint32_t, 3);
+
+	(void)how;
+	for (uint64_t i = 0; i < ARGUMENT(uint64_t, 2); i++)
+		memcpy(ARGUMENT(uint8_t *, 4) + i * bytes, from + number[i] * bytes, bytes);
+}
+
+static void
+generate(void **p, const CUlaunchConfig *how)
+{
+	uint64_t first = ARGUMENT(uint64_t, 1);
+
+	(void)how;
+	for (uint64_t i = 0; i < ARGUMENT(uint64_t, 2); i++)
+		generate_core_element(&ARGUMENT(struct generate_job, 0), first + i, 0,
+			ARGUMENT(unsigned char *, 4) + i * ARGUMENT(uint32_t, 3));
+}
+
 static const struct kernel kernels[] = {
 	{ "km_empty", empty, 0 }, { "km_probe", probe, 0 }, { "km_count_other", count_other, 0 }, { "km_scrub", empty, 0 },
 	{ "km_write", empty, 0 }, { "km_read", empty, 0 }, { "km_copy", empty, 0 }, { "km_compare", empty, 0 },
-	{ "km_gather", empty, 0 }, { "km_generate", empty, 0 }, { "km_generate_rows", empty, 0 }, { "km_spin", empty, 0 },
+	{ "km_gather", gather, 0 }, { "km_generate", generate, 0 }, { "km_generate_rows", empty, 0 }, { "km_spin", empty, 0 },
 	{ "standin_works", works, 1 }, { "standin_wrong", wrong, 1 }, { "standin_keeps", keeps, 1 },
 	{ "standin_prints", prints, 1 }, { "standin_partial", partial, 1 }, { "standin_overruns", overruns, 1 },
 	{ "standin_faults", faults, 1 }, { "standin_hangs", hangs, 1 }, { "standin_dies", dies, 1 },

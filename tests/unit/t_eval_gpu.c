@@ -99,6 +99,7 @@ a_bench_workload_is_timed(void **unused)
 		rec_json_string(json_array_get(first, 2), "solution_id", "?"));
 	assert_true(rec_json_integer(json_object_get(timing, "baseline"), "pairs", 0) >= 100);
 	assert_true(rec_json_integer(timing, "judged_launches", 0) > 2);
+	assert_in_range(rec_json_integer(timing, "oracle_elements", 0), 4096, 4200);
 	assert_int_equal(rec_json_integer(json_object_get(timing, "noise"), "pairs", 0), 50);
 	/* Too short for a ratio. */
 	assert_null(json_object_get(json_object_get(timing, "baseline"), "ratio"));

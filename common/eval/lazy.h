@@ -1,0 +1,18 @@
+/* Inputs that exist only where somebody looks: for an oracle that is asked for a few elements of large outputs. */
+#ifndef EVAL_LAZY_H
+#define EVAL_LAZY_H
+
+#include "tensor/generate.h"
+#include "tensor/tensor.h"
+
+struct lazy;
+
+/* Makes tensors[count] (names, dtypes, shapes given; data is set here and goes with the lazy) whose pages are generated
+ * at the first touch, by jobs[i]. NULL with a sentence where that cannot be had: this kernel has no userfaultfd, or a
+ * distribution needs whole rows. Returned owned. */
+struct lazy *lazy_open(struct tensor *tensors, const struct generate_job *jobs, int count, struct buf *err);
+/* How many bytes were made. */
+uint64_t lazy_made_bytes(const struct lazy *lazy);
+void lazy_close(struct lazy *lazy);
+
+#endif
