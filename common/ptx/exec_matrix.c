@@ -118,7 +118,12 @@ gather(const struct insn *i, const struct warp *w, int first, int registers, boo
 	for (int q = 0; q < registers; q++) {
 		const u32 *from = (const u32 *)(w->frame + i->list[first + q]);
 		int down = halves ? (q & 1) * 8 : 0, on = (halves ? q >> 1 : q) * 4 * e;
-		for (int l = 0; l < LANES; l++)
+		for (int l = 0; e == 2 && l < LANES; l++) {
+			uint32_t *to = out + (l / 4 + down) * row_step + (l % 4 * 2 + on) * column_step;
+			to[0] = from[l] & 0xffff;
+			to[column_step] = from[l] >> 16;
+		}
+		for (int l = 0; e != 2 && l < LANES; l++)
 			for (int k = 0; k < e; k++)
 				out[(l / 4 + down) * row_step + (l % 4 * e + on + k) * column_step] = from[l] >> k * bits & keep;
 	}
@@ -128,25 +133,27 @@ gather(const struct insn *i, const struct warp *w, int first, int registers, boo
 static void
 gather_c(const struct insn *i, const struct warp *w, uint32_t *c)
 {
-	for (int l = 0; l < LANES; l++)
-		for (int q = 0; q < i->flag / 4; q++) {
-			bool half = i->mode == T_F16;
-			uint32_t word = ((const u32 *)(w->frame + i->list[C_REGS + (half ? q / 2 : q)]))[l];
-			c[(l / 4 + q / 2 * 8) * 8 + l % 4 * 2 + (q & 1)] = half ? word >> 16 * (q & 1) & 0xffff : word;
-		}
+	bool half = i->mode == T_F16;
+	for (int q = 0; q < i->flag / 4; q++) {
+		const u32 *from = (const u32 *)(w->frame + i->list[C_REGS + (half ? q / 2 : q)]);
+		uint32_t *to = c + q / 2 * 64 + (q & 1);
+		for (int l = 0; l < LANES; l++)		/* row l / 4, column l % 4 * 2: two on for each lane */
+			to[l * 2] = half ? from[l] >> 16 * (q & 1) & 0xffff : from[l];
+	}
 }
 
 static void
 scatter_d(const struct insn *i, struct warp *w, const uint32_t *c)
 {
-	for (int l = 0; l < LANES; l++)
-		for (int q = 0; q < i->flag / 4; q++) {
-			uint32_t v = c[(l / 4 + q / 2 * 8) * 8 + l % 4 * 2 + (q & 1)];
-			if (i->buffer_hint == T_F16)
-				REG(u16, i->list[D_REGS + q / 2])[l * 2 + (q & 1)] = (u16)v;
-			else
-				REG(u32, i->list[D_REGS + q])[l] = v;
-		}
+	for (int q = 0; q < i->flag / 4; q++) {
+		const uint32_t *from = c + q / 2 * 64 + (q & 1);
+		if (i->buffer_hint == T_F16)
+			for (int l = 0; l < LANES; l++)
+				REG(u16, i->list[D_REGS + q / 2])[l * 2 + (q & 1)] = (u16)from[l * 2];
+		else
+			for (int l = 0; l < LANES; l++)
+				REG(u32, i->list[D_REGS + q])[l] = from[l * 2];
+	}
 }
 
 static int32_t

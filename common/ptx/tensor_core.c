@@ -1,5 +1,5 @@
-/* In: matrices of narrow floats. Out: their product as a tensor core gives it (tensor_core.h says how). The loops over
- * the columns are written for the vectoriser: a lane is one result, with its own exponents. */
+/* In: matrices of narrow floats. Out: their product as a tensor core gives it (tensor_core.h says how). Eight columns
+ * are one vector: a lane is one result, with its own exponents. */
 #include "ptx/tensor_core.h"
 
 #include <string.h>
@@ -8,10 +8,9 @@
 
 enum { GUARD_BITS = 25, NO_EXPONENT = -4000, MAX_DEPTH = 16 };
 
-/* Elements as magnitude * 2^(exponent - fraction bits); a zero has an exponent that never is the greatest. */
+/* Elements as mantissa * 2^(exponent - fraction bits); a zero has an exponent that never is the greatest. */
 struct numbers {
-	int32_t magnitude[TENSOR_MAX * TENSOR_MAX], exponent[TENSOR_MAX * TENSOR_MAX];
-	uint32_t sign[TENSOR_MAX * TENSOR_MAX];		/* all ones: negative */
+	int32_t mantissa[TENSOR_MAX * TENSOR_MAX], exponent[TENSOR_MAX * TENSOR_MAX];
 	uint32_t special;			/* not 0: an infinity or NaN is among them */
 	int fraction;
 };
@@ -30,9 +29,10 @@ take_apart(struct numbers *n, const uint32_t *bits, int count, enum type type)
 		uint32_t v = bits[k] >> shift;
 		int32_t e = (int32_t)(v >> fraction) & top, m = (int32_t)(v & ((1u << fraction) - 1));
 		special |= e == top;
-		n->magnitude[k] = e ? m | 1 << fraction : m;
-		n->exponent[k] = !e && !m ? NO_EXPONENT : (e ? e : 1) - bias;
-		n->sign[k] = 0u - (v >> (width + fraction) & 1);
+		int32_t sign = -(int32_t)(v >> (width + fraction) & 1);
+		m |= e ? 1 << fraction : 0;
+		n->mantissa[k] = (m ^ sign) - sign;
+		n->exponent[k] = !m ? NO_EXPONENT : (e ? e : 1) - bias;
 	}
 	n->special = special;
 	n->fraction = fraction;
@@ -79,37 +79,46 @@ special_result(enum type ta, enum type in, enum type out, const uint32_t *a, con
 	return out == T_F16 ? sum > 0 ? 0x7c00 : 0xfc00 : sum > 0 ? 0x7f800000 : 0xff800000;
 }
 
-/* Eight results of one row: one for each lane of a vector. */
+static inline __m256i
+load_eight(const int32_t *from)
+{
+	return _mm256_loadu_si256((const __m256i *)(const void *)from);
+}
+
+/* |v| * 2^up, cut `down` bits lower, with the sign of v. No magnitude has more than 27 bits. */
+static inline __m256i
+aligned(__m256i v, int up, __m256i down)
+{
+	return _mm256_sign_epi32(_mm256_srlv_epi32(_mm256_slli_epi32(_mm256_abs_epi32(v), up), down), v);
+}
+
+/* Eight results of one row: sums of at most 16 products, in two halves that fit 32 bits each. */
 static void
 eight_results(const struct numbers *a, const struct numbers *b, const struct numbers *c, int row, int columns, int depth, int from,
 	int64_t *sum, int32_t *greatest)
 {
-	const int32_t *am = a->magnitude + row * depth, *ae = a->exponent + row * depth;
-	const uint32_t *as = a->sign + row * depth;
-	const int32_t *bm = b->magnitude + from, *be = b->exponent + from;
-	const uint32_t *bs = b->sign + from;
-	int at = row * columns + from, up = GUARD_BITS - a->fraction - b->fraction, up_c = GUARD_BITS - c->fraction;
-	int32_t parts[2][8] = { { 0 } }, most[8];
-	memcpy(most, c->exponent + at, sizeof most);
-	for (int k = 0; k < depth; k++)
-		for (int n = 0; n < 8; n++) {
-			int32_t e = ae[k] + be[k * columns + n];
-			most[n] = e > most[n] ? e : most[n];
-		}
-	for (int k = 0; k < depth; k++)
-		for (int n = 0; n < 8; n++) {
-			int32_t down = most[n] - ae[k] - be[k * columns + n];
-			uint32_t m = (uint32_t)(am[k] * bm[k * columns + n]) << up, s = as[k] ^ bs[k * columns + n];
-			m >>= down > 31 ? 31 : down;	/* no product has 31 bits */
-			parts[k & 1][n] += (int32_t)((m ^ s) - s);
-		}
-	for (int n = 0; n < 8; n++) {
-		int32_t down = most[n] - c->exponent[at + n];
-		uint32_t m = (uint32_t)c->magnitude[at + n] << up_c, s = c->sign[at + n];
-		m >>= down > 31 ? 31 : down;
-		sum[n] = (int64_t)parts[0][n] + parts[1][n] + (int32_t)((m ^ s) - s);
-		greatest[n] = most[n];
+	const int32_t *am = a->mantissa + row * depth, *ae = a->exponent + row * depth;
+	const int32_t *bm = b->mantissa + from, *be = b->exponent + from;
+	int at = row * columns + from, up = GUARD_BITS - a->fraction - b->fraction;
+	__m256i exponents[MAX_DEPTH], own = load_eight(c->exponent + at), most = own, parts[2], last;
+	for (int k = 0; k < depth; k++) {
+		exponents[k] = _mm256_add_epi32(_mm256_set1_epi32(ae[k]), load_eight(be + k * columns));
+		most = _mm256_max_epi32(most, exponents[k]);
 	}
+	parts[0] = parts[1] = _mm256_setzero_si256();
+	for (int k = 0; k < depth; k += 2)
+		for (int half = 0; half < 2; half++) {
+			__m256i product = _mm256_mullo_epi32(_mm256_set1_epi32(am[k + half]), load_eight(bm + (k + half) * columns));
+			product = aligned(product, up, _mm256_sub_epi32(most, exponents[k + half]));
+			parts[half] = _mm256_add_epi32(parts[half], product);
+		}
+	last = aligned(load_eight(c->mantissa + at), GUARD_BITS - c->fraction, _mm256_sub_epi32(most, own));
+	int32_t terms[3][8];
+	memcpy(terms[0], parts, sizeof parts);
+	memcpy(terms[2], &last, sizeof last);
+	memcpy(greatest, &most, sizeof most);
+	for (int n = 0; n < 8; n++)
+		sum[n] = (int64_t)terms[0][n] + terms[1][n] + terms[2][n];
 }
 
 static void
