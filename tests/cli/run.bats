@@ -72,6 +72,13 @@ km_run() {
 	[ "$output" = 36 ]
 }
 
+@test "a cooperative launch has barriers across the grid, and must fit the device" {
+	km_run ./programs cooperative
+	[ "$status" -eq 0 ]
+	[ "${lines[0]}" = "sum 5000" ]
+	[[ "$output" == *cudaErrorCooperativeLaunchTooLarge ]]
+}
+
 @test "what kernels print comes where the host waits" {
 	km_run ./programs print
 	[ "$output" = "$(printf 'before\nhello from 7\nafter')" ]
