@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MAX_PROBES = 1 << 16, MAX_DATA = 1 << 14, MAX_WORKERS = 64, SECONDS_EACH = 20, BLOB = 256 };
+enum { MAX_PROBES = 1 << 16, MAX_DATA = 1 << 14, MAX_WORKERS = 64, SECONDS_EACH = 20, BLOB = 256, SPOILT = 2 };
 
 struct data {
 	const char *bytes;
@@ -91,7 +91,8 @@ load_driver(void)
 		const char *name;
 		void *where;
 	} symbols[] = { { "cuInit", &cu_init }, { "cuDeviceGet", &cu_device_get }, { "cuDevicePrimaryCtxRetain", &cu_context_retain },
-		{ "cuCtxSetCurrent", &cu_context_set }, { "cuModuleLoadDataEx", &cu_module_load }, { "cuModuleUnload", &cu_module_unload },
+		{ "cuCtxSetCurrent", &cu_context_set }, { "cuModuleLoadDataEx", &cu_module_load }, { "cuModuleUnload",
+			&cu_module_unload },
 		{ "cuModuleGetFunction", &cu_module_function }, { "cuMemAlloc_v2", &cu_allocate }, { "cuMemFree_v2", &cu_free },
 		{ "cuMemcpyHtoD_v2", &cu_to_device }, { "cuMemcpyDtoH_v2", &cu_from_device }, { "cuMemsetD8_v2", &cu_clear },
 		{ "cuCtxSynchronize", &cu_synchronize }, { "cuFuncSetAttribute", &cu_function_set },
@@ -162,7 +163,8 @@ run_job(const struct job *j, FILE *to, char *log, size_t log_bytes)
 		return true;
 	}
 	status = cu_module_function(&function, module, "probe");
-	if (!status && !(status = cu_allocate(&in_device, in->count + 16)) && !(status = cu_allocate(&out_device, j->out_bytes + 16))) {
+	if (!status && !(status = cu_allocate(&in_device, in->count + 16)) && !(status = cu_allocate(&out_device,
+		j->out_bytes + 16))) {
 		cu_to_device(in_device, in->bytes, in->count);
 		cu_clear(out_device, 0, j->out_bytes);
 		status = launch(j, function, in_device, out_device);
@@ -201,7 +203,7 @@ work(unsigned worker, unsigned workers, volatile unsigned *next, FILE *to)
 		fflush(to);
 		next[worker] += workers;
 		if (!fine)
-			_exit(2);
+			_exit(SPOILT);
 	}
 	_exit(0);
 }
@@ -222,7 +224,7 @@ supervise(unsigned worker, unsigned workers, volatile unsigned *next, FILE *to)
 			fseek(to, 0, SEEK_END);
 			fprintf(to, "result %s signal_%d 0\n", jobs[next[worker]].name, WTERMSIG(status));
 			next[worker] += workers;
-		} else if (WEXITSTATUS(status) == 3) {
+		} else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != SPOILT) {
 			stop("the driver finds no GPU");
 		}
 	}

@@ -53,7 +53,8 @@ write_probe(const struct probe *p, void *context)
 	char name[PROBE_NAME_MAX];
 	unsigned id = data_id(g, &p->in);
 	tilde(p->name, name);
-	printf("probe %s %u %u %u %u %u %u %zu\n", name, id, p->grid, p->block, p->cluster, p->shared_bytes, p->out_bytes, p->text.len);
+	printf("probe %s %u %u %u %u %u %u %zu\n", name, id, p->grid, p->block, p->cluster, p->shared_bytes, p->out_bytes,
+		p->text.len);
 	fwrite(p->text.data, 1, p->text.len, stdout);
 	g->n_probes++;
 }
@@ -112,7 +113,8 @@ read_results(struct answers *answers, const char *path)
 		for (char *c = name; *c; c++)
 			*c = *c == '~' ? ' ' : *c;
 		struct answer *a = &answers->list[answers->count++];
-		*a = (struct answer){ .name = xstrdup(name), .status = xstrdup(status), .whole = xmalloc(bytes + 1), .whole_bytes = bytes };
+		*a = (struct answer){ .name = xstrdup(name), .status = xstrdup(status), .whole = xmalloc(bytes + 1),
+			.whole_bytes = bytes };
 		memcpy(a->whole, end + 1, bytes);
 		at = (size_t)(end + 1 - text.data) + bytes;
 	}
@@ -158,6 +160,7 @@ compare_probe(const struct probe *p, void *context)
 	if (!strcmp(a.status, "ran")) {
 		if (a.whole_bytes != p->out_bytes)
 			die(EX_DATAERR, "%s has an output of another size", p->name);
+		answer_canonical(p, a.whole);
 		hash_id(a.whole, a.whole_bytes, hash);
 		answer_sample(p, a.whole, &raw);
 	}

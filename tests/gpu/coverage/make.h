@@ -56,6 +56,8 @@ uint64_t mix(uint64_t x);		/* splitmix64: the same numbers everywhere */
 bool memory_row(struct maker *m, size_t index, const struct table_row *row);
 /* Makes the probes of one spelling. False: not one of its opcodes. */
 bool register_probe(struct maker *m, const struct spelling *s);
+bool async_probe(struct maker *m, const struct spelling *s);
+bool cluster_probe(struct maker *m, const struct spelling *s);
 bool memory_probe(struct maker *m, const struct spelling *s);
 bool warp_probe(struct maker *m, const struct spelling *s);
 bool matrix_probe(struct maker *m, const struct spelling *s);

@@ -164,6 +164,8 @@ static bool
 makes_sense(const struct spelling *s)
 {
 	const char *op = s->row->opcode;
+	if (!strncmp(s->text, "red.async", 9))
+		return spelling_has(s, ".relaxed") && spelling_has(s, ".cluster");
 	if (strcmp(op, "setp") && strcmp(op, "set") && strcmp(op, "slct"))
 		return true;
 	const struct operand_type *t = s->n_types ? s->types[s->n_types - 1] : NULL;
@@ -204,7 +206,8 @@ spell(struct spelling *s, size_t index, const struct item *items, unsigned n, co
 static void
 visit_spelling(struct maker *m, const struct spelling *s)
 {
-	if (!memory_probe(m, s) && !register_probe(m, s) && !warp_probe(m, s) && !matrix_probe(m, s))
+	if (!async_probe(m, s) && !cluster_probe(m, s) && !memory_probe(m, s) && !register_probe(m, s) && !warp_probe(m, s)
+		&& !matrix_probe(m, s))
 		control_probe(m, s);
 }
 
@@ -313,10 +316,13 @@ static const uint64_t doubles[] = { 0, 0x8000000000000000, 0x3ff0000000000000, 0
 	0x43dfffffffffffff, 0x43e0000000000000, 0x43f0000000000000, 0x47efffffe0000000, 0x47effffff0000000, 0x36a0000000000000,
 	0x3690000000000001, 0x40effc0000000000, 0x40f0000000000000, 0x3e70000000000000, 0x3e60000000000001, 0x7fefffffffffffff,
 	0x7ff0000000000000, 0xfff0000000000000, 0x7ff8000000000000, 0xfff8000012345678, 0x7ff0000000000001 };
-static const uint64_t halves[] = { 0, 0x8000, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 1, 0x8001, 0x3ff, 0x400, 0x401, 0x8400, 0x7bff, 0xfbff,
+static const uint64_t halves[] = { 0, 0x8000, 0x3c00, 0xbc00, 0x3c01, 0x3bff, 1, 0x8001, 0x3ff, 0x400, 0x401, 0x8400,
+	0x7bff, 0xfbff,
 	0x7c00, 0xfc00, 0x7e00, 0xfe12, 0x7c01, 0x3555, 0x4248, 0x6bff, 0x1400, 0x1401, 0x0c00, 0x5bff, 0xc500, 0x6400 };
-static const uint64_t bfloats[] = { 0, 0x8000, 0x3f80, 0xbf80, 0x3f81, 0x3f7f, 1, 0x8001, 0x7f, 0x80, 0x8080, 0x4049, 0x3eab, 0x3b80,
-	0x3b81, 0x4380, 0x4381, 0xc2c9, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffd2, 0x7f81, 0x5000, 0x2f01, 0x40e0, 0x4214, 0xa180 };
+static const uint64_t bfloats[] = { 0, 0x8000, 0x3f80, 0xbf80, 0x3f81, 0x3f7f, 1, 0x8001, 0x7f, 0x80, 0x8080, 0x4049,
+	0x3eab, 0x3b80,
+	0x3b81, 0x4380, 0x4381, 0xc2c9, 0x7f7f, 0xff7f, 0x7f80, 0xff80, 0x7fc0, 0xffd2, 0x7f81, 0x5000, 0x2f01, 0x40e0, 0x4214,
+		0xa180 };
 
 struct edges {
 	const uint64_t *values;
@@ -441,7 +447,8 @@ make_begin(struct maker *m, const struct spelling *s, const char *variant, uint3
 static void
 make_prologue(struct maker *m, struct buf *out)
 {
-	buf_addf(out, ".version %s\n.target %s\n.address_size 64\n.const .align 16 .b32 table[64] = {", m->version ? m->version : "8.4",
+	buf_addf(out, ".version %s\n.target %s\n.address_size 64\n.const .align 16 .b32 table[64] = {", m->version ? m->version
+		: "8.6",
 		m->target ? m->target : "sm_90");
 	for (unsigned k = 0; k < 64; k++)
 		buf_addf(out, "%s%u", k ? "," : "", (unsigned)(mix(k) >> 32));

@@ -31,6 +31,7 @@ struct probe {
 	uint32_t result_bits;		/* of a float result that may differ: 16, 32 or 64; packed: 16 */
 	uint32_t results_per_slot;	/* 0: by the type */
 	bool bfloat;
+	uint32_t any_nan_bits;		/* the PTX ISA leaves open which NaN of that many bits comes out; 0: it does not */
 	bool stops;			/* the instruction ends the launch with an error */
 	const struct tolerance *tolerance;	/* NULL: bit for bit */
 };

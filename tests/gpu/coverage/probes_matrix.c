@@ -15,8 +15,10 @@ struct element {
 	bool is_signed;
 };
 static const struct element elements[] = { { "f16", 16, 5, 10, true }, { "bf16", 16, 8, 7, true }, { "tf32", 32, 8, 10, true },
-	{ "f32", 32, 8, 23, true }, { "f64", 64, 11, 52, true }, { "s8", 8, 0, 0, true }, { "u8", 8, 0, 0, false }, { "s4", 4, 0, 0, true },
-	{ "u4", 4, 0, 0, false }, { "b1", 1, 0, 0, false }, { "s32", 32, 0, 0, true }, { "e4m3", 8, 4, 3, true }, { "e5m2", 8, 5, 2, true },
+	{ "f32", 32, 8, 23, true }, { "f64", 64, 11, 52, true }, { "s8", 8, 0, 0, true }, { "u8", 8, 0, 0, false }, { "s4", 4,
+		0, 0, true },
+	{ "u4", 4, 0, 0, false }, { "b1", 1, 0, 0, false }, { "s32", 32, 0, 0, true }, { "e4m3", 8, 4, 3, true }, { "e5m2", 8,
+		5, 2, true },
 	{ "b16", 16, 0, 0, false } };
 
 static const struct element *
@@ -116,7 +118,8 @@ load_fragment(struct maker *m, const struct element *e, bool exact, unsigned tot
 			uint64_t v = packed(e, exact, bits, ((slot + k) * 1024ull + t) * 7 + (exact ? 0 : 1));
 			make_input(m, &v, 8);
 		}
-		make_text(m, "\tld.global.b%u %%%c%u, [%%in+%u];\n", bits, bits == 64 ? 'q' : 'r', first + k, (slot + k) * m->threads * 8);
+		make_text(m, "\tld.global.b%u %%%c%u, [%%in+%u];\n", bits, bits == 64 ? 'q' : 'r', first + k,
+			(slot + k) * m->threads * 8);
 	}
 	return count;
 }
@@ -201,7 +204,8 @@ matrix_access(struct maker *m, const struct spelling *s, bool store)
 	else
 		make_text(m, "\tmov.b32 %%r2, 0;\n\tst.shared.v4.b32 [%%r1], {%%r2, %%r2, %%r2, %%r2};\n");
 	/* rows in an order of their own */
-	make_text(m, "\tbar.warp.sync 0xFFFFFFFF;\n\tmov.u32 %%r3, space;\n\txor.b32 %%r4, %%lane, 5;\n\tmad.lo.u32 %%r3, %%r4, 16, %%r3;\n");
+	make_text(m, "\tbar.warp.sync 0xFFFFFFFF;\n\tmov.u32 %%r3, space;\n\txor.b32 %%r4, %%lane, 5;\n"
+		"\tmad.lo.u32 %%r3, %%r4, 16, %%r3;\n");
 	bool shared = strstr(s->text, ".shared") != NULL;
 	if (!shared)
 		make_text(m, "\tcvt.u64.u32 %%q3, %%r3;\n\tcvta.shared.u64 %%q3, %%q3;\n");
@@ -242,7 +246,8 @@ static unsigned
 fragment_registers(const struct wmma *w, char operand)
 {
 	const struct element *e = operand == 'a' ? w->a : operand == 'b' ? w->b : operand == 'c' ? w->c : w->d;
-	unsigned cells = operand == 'a' ? w->shape.m * w->shape.k : operand == 'b' ? w->shape.k * w->shape.n : w->shape.m * w->shape.n;
+	unsigned cells = operand == 'a' ? w->shape.m * w->shape.k : operand == 'b' ? w->shape.k * w->shape.n
+		: w->shape.m * w->shape.n;
 	if (e->bits == 16 && e->exponent == 5)
 		return operand == 'a' || operand == 'b' ? 8 : 4;
 	return cells * e->bits / LANES / (e->bits == 64 ? 64 : 32);
@@ -315,7 +320,8 @@ wmma_kernel(struct maker *m, const struct spelling *s, const struct wmma *w)
 	make_text(m, ", %u;\n", stride);
 	if (shared) {
 		make_text(m, "\tbar.warp.sync 0xFFFFFFFF;\n\tmul.wide.u32 %%q12, %%lane, %u;\n\tadd.u64 %%q10, %%q10, %%q12;\n"
-			"\tld.param.u64 %%q11, [pout];\n\tadd.u64 %%q11, %%q11, %%q12;\n\tcvta.to.global.u64 %%q11, %%q11;\n", cells * w->d->bits / 8 / LANES);
+			"\tld.param.u64 %%q11, [pout];\n\tadd.u64 %%q11, %%q11, %%q12;\n\tcvta.to.global.u64 %%q11, %%q11;\n",
+				cells * w->d->bits / 8 / LANES);
 		for (unsigned k = 0; k < cells * w->d->bits / 8 / LANES; k += 4)
 			make_text(m, "\tld.shared.u32 %%r9, [%%q10+%u];\n\tst.global.u32 [%%q11+%u], %%r9;\n", k, k);
 	}
@@ -342,7 +348,8 @@ wmma(struct maker *m, const struct spelling *s)
 	else if (is_mma)
 		w = (struct wmma){ .d = e[0], .a = e[1], .b = e[2], .c = e[n - 1], .shape = shape };
 	else if (letter == 'c' || letter == 'd')
-		w = (struct wmma){ .a = shape.k == 8 ? element_find("tf32") : e[0]->bits == 64 ? e[0] : e[0] == s32 ? element_find("s8") : f16,
+		w = (struct wmma){ .a = shape.k == 8 ? element_find("tf32") : e[0]->bits == 64 ? e[0] : e[0] == s32
+			? element_find("s8") : f16,
 			.c = e[0], .d = e[0], .shape = shape };
 	else
 		w.c = w.d = e[0]->exponent ? e[0]->bits == 64 ? e[0] : f32 : s32;
@@ -353,10 +360,13 @@ wmma(struct maker *m, const struct spelling *s)
 			*(seen ? &lb : &la) = s->words[k] + 1;
 			seen++;
 		}
-	snprintf(texts[0], sizeof texts[0], "wmma.load.a.sync.aligned.%s.m%un%uk%u.global.%s", la, shape.m, shape.n, shape.k, w.a->name);
-	snprintf(texts[1], sizeof texts[1], "wmma.load.b.sync.aligned.%s.m%un%uk%u.global.%s", lb, shape.m, shape.n, shape.k, w.b->name);
+	snprintf(texts[0], sizeof texts[0], "wmma.load.a.sync.aligned.%s.m%un%uk%u.global.%s", la, shape.m, shape.n, shape.k,
+		w.a->name);
+	snprintf(texts[1], sizeof texts[1], "wmma.load.b.sync.aligned.%s.m%un%uk%u.global.%s", lb, shape.m, shape.n, shape.k,
+		w.b->name);
 	snprintf(texts[2], sizeof texts[2], "wmma.load.c.sync.aligned.row.m%un%uk%u.global.%s", shape.m, shape.n, shape.k, w.c->name);
-	snprintf(texts[4], sizeof texts[4], "wmma.store.d.sync.aligned.%s.m%un%uk%u.global.%s", ld, shape.m, shape.n, shape.k, w.d->name);
+	snprintf(texts[4], sizeof texts[4], "wmma.store.d.sync.aligned.%s.m%un%uk%u.global.%s", ld, shape.m, shape.n, shape.k,
+		w.d->name);
 	w.load_a = load && letter == 'a' ? s->text : texts[0];
 	w.load_b = load && letter == 'b' ? s->text : texts[1];
 	w.load_c = load && letter == 'c' ? s->text : texts[2];
@@ -364,9 +374,11 @@ wmma(struct maker *m, const struct spelling *s)
 	la = load && letter == 'a' && spelling_has(s, ".col") ? "col" : la;
 	lb = load && letter == 'b' && spelling_has(s, ".row") ? "row" : lb;
 	if (w.a == f16)
-		snprintf(texts[3], sizeof texts[3], "wmma.mma.sync.aligned.%s.%s.m%un%uk%u.%s.%s", la, lb, shape.m, shape.n, shape.k, w.d->name, w.c->name);
+		snprintf(texts[3], sizeof texts[3], "wmma.mma.sync.aligned.%s.%s.m%un%uk%u.%s.%s", la, lb, shape.m, shape.n,
+			shape.k, w.d->name, w.c->name);
 	else
-		snprintf(texts[3], sizeof texts[3], "wmma.mma.sync.aligned.%s.%s.m%un%uk%u.%s.%s.%s.%s", la, lb, shape.m, shape.n, shape.k, w.d->name,
+		snprintf(texts[3], sizeof texts[3], "wmma.mma.sync.aligned.%s.%s.m%un%uk%u.%s.%s.%s.%s", la, lb, shape.m, shape.n,
+			shape.k, w.d->name,
 			w.a->name, w.b->name, w.c->name);
 	w.mma = is_mma ? s->text : texts[3];
 	wmma_kernel(m, s, &w);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static const char *const memory_types[] = { "b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64", "s64",
+static const char *const memory_types[] = { "b8", "u8", "s8", "b16", "u16", "s16", "b32", "u32", "s32", "f32", "b64", "u64",
+	"s64",
 	"f64", "b128" };
 
 static char
@@ -34,9 +35,11 @@ place(struct maker *m, const char *space)
 	if (!strcmp(space, "local"))
 		make_text(m, "\tmov.u64 %%q10, stack;\n");
 	else if (!strncmp(space, "shared", 6))
-		make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u64 %%q10, space;\n\tmul.wide.u32 %%q11, %%r30, 32;\n\tadd.u64 %%q10, %%q10, %%q11;\n");
+		make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u64 %%q10, space;\n\tmul.wide.u32 %%q11, %%r30, 32;\n"
+			"\tadd.u64 %%q10, %%q10, %%q11;\n");
 	else if (!strcmp(space, "const"))
-		make_text(m, "\tmov.u64 %%q10, table;\n\tand.b32 %%r30, %%t, 7;\n\tmul.wide.u32 %%q11, %%r30, 32;\n\tadd.u64 %%q10, %%q10, %%q11;\n");
+		make_text(m, "\tmov.u64 %%q10, table;\n\tand.b32 %%r30, %%t, 7;\n\tmul.wide.u32 %%q11, %%r30, 32;\n"
+			"\tadd.u64 %%q10, %%q10, %%q11;\n");
 	else	/* the out area behind the results: 32 bytes each */
 		make_text(m, "\tld.param.u64 %%q10, [pout];\n\tmul.wide.u32 %%q11, %%t, 32;\n\tadd.u64 %%q10, %%q10, %%q11;\n"
 			"\tcvta.to.global.u64 %%q10, %%q10;\n\tadd.u64 %%q10, %%q10, %u;\n", SLOT * 4);
@@ -119,8 +122,10 @@ store_probe(struct maker *m, const struct spelling *s)
 	if (*space && strcmp(space, "global"))
 		for (unsigned k = 0; k < 4; k++)
 			make_text(m, "\tst.%s.u64 [%%q10+%u], 0;\n", space, 8 * k);
-	make_text(m, "\tmov.b64 {%%r30, %%r31}, %%q1;\n\tmov.b64 {%%r32, %%r33}, %%q2;\n\tmov.b64 {%%h20, %%h21, %%h22, %%h23}, %%q3;\n"
-		"\tmov.u64 %%q30, %%q1;\n\tmov.u64 %%q31, %%q2;\n\tmov.u64 %%q32, %%q3;\n\tmov.u64 %%q33, %%q4;\n\tmov.u64 %%q12, %%q10;\n");
+	make_text(m, "\tmov.b64 {%%r30, %%r31}, %%q1;\n\tmov.b64 {%%r32, %%r33}, %%q2;\n"
+		"\tmov.b64 {%%h20, %%h21, %%h22, %%h23}, %%q3;\n"
+		"\tmov.u64 %%q30, %%q1;\n\tmov.u64 %%q31, %%q2;\n\tmov.u64 %%q32, %%q3;\n\tmov.u64 %%q33, %%q4;\n"
+			"\tmov.u64 %%q12, %%q10;\n");
 	if (!*space)
 		make_text(m, "\tcvta.global.u64 %%q12, %%q10;\n");
 	if (bits == 128) {
@@ -157,13 +162,18 @@ accesses(struct maker *m, size_t index, const struct table_row *row)
 	static const char *const load_spaces[] = { "", ".global", ".shared", ".shared::cta", ".local", ".const", ".param", NULL };
 	static const char *const store_spaces[] = { "", ".global", ".shared", ".shared::cta", ".local", NULL };
 	static const char *const ldu_spaces[] = { ".global", NULL };
-	static const char *const load_words[] = { ".weak.global", ".volatile", ".volatile.global", ".volatile.shared", ".relaxed.cta.global",
-		".relaxed.gpu.global", ".relaxed.sys", ".relaxed.cluster.shared", ".acquire.cta.shared", ".acquire.gpu.global", ".acquire.sys",
+	static const char *const load_words[] = { ".weak.global", ".volatile", ".volatile.global", ".volatile.shared",
+		".relaxed.cta.global",
+		".relaxed.gpu.global", ".relaxed.sys", ".relaxed.cluster.shared", ".acquire.cta.shared", ".acquire.gpu.global",
+			".acquire.sys",
 		".global.nc", ".global.ca", ".global.cg", ".global.cs", ".global.lu", ".global.cv", ".global.nc.L1::no_allocate.L2::128B",
-		".global.L1::evict_last", ".global.L1::evict_first", ".global.L1::evict_normal", ".global.L1::evict_unchanged", ".global.L2::64B",
+		".global.L1::evict_last", ".global.L1::evict_first", ".global.L1::evict_normal", ".global.L1::evict_unchanged",
+			".global.L2::64B",
 		".global.L2::256B", ".local.ca", ".param::entry", NULL };
-	static const char *const store_words[] = { ".weak.global", ".volatile", ".volatile.global", ".volatile.shared", ".relaxed.cta.global",
-		".relaxed.gpu.global", ".relaxed.sys", ".relaxed.cluster.shared", ".release.cta.shared", ".release.gpu.global", ".release.sys",
+	static const char *const store_words[] = { ".weak.global", ".volatile", ".volatile.global", ".volatile.shared",
+		".relaxed.cta.global",
+		".relaxed.gpu.global", ".relaxed.sys", ".relaxed.cluster.shared", ".release.cta.shared", ".release.gpu.global",
+			".release.sys",
 		".global.wb", ".global.cg", ".global.cs", ".global.wt", ".global.L1::no_allocate", ".global.L1::evict_last",
 		".global.L1::evict_first", ".local.wb", NULL };
 	static const char *const vectors[] = { "", ".v2", ".v4" };
@@ -178,7 +188,8 @@ accesses(struct maker *m, size_t index, const struct table_row *row)
 			}
 	for (const char *const *w = load ? load_words : store ? store_words : NULL; w && *w; w++) {
 		one_access(m, index, row, *w, "", "b32");
-		one_access(m, index, row, *w, strstr(*w, "relaxed") || strstr(*w, "acquire") || strstr(*w, "release") ? "" : ".v2", "f64");
+		one_access(m, index, row, *w, strstr(*w, "relaxed") || strstr(*w, "acquire") || strstr(*w, "release") ? "" : ".v2",
+			"f64");
 	}
 }
 
@@ -200,7 +211,8 @@ small_numbers(struct maker *m, const struct operand_type *type, const char *from
 		make_text(m, type->bits == 64 ? "\tcvt.f64.f32 %%q%u, %%r51;\n" : "\tmov.b32 %%r%u, %%r51;\n", reg);
 	if (!half)
 		return;
-	make_text(m, "\tcvt.rn.%s.f32 %%h30, %%r51;\n\tmov.b32 %%r52, {%%h30, %%h30};\n", type->class == 'h' || type->class == 'H' ? "f16" : "bf16");
+	make_text(m, "\tcvt.rn.%s.f32 %%h30, %%r51;\n\tmov.b32 %%r52, {%%h30, %%h30};\n", type->class == 'h'
+		|| type->class == 'H' ? "f16" : "bf16");
 	make_text(m, type->bits == 16 ? "\tmov.b16 %%h%u, %%h30;\n" : "\tmov.b32 %%r%u, %%r52;\n", reg);
 }
 
@@ -239,7 +251,8 @@ atomic_probe(struct maker *m, const struct spelling *s, const char *op)
 	if (generic)
 		make_text(m, "\tcvta.global.u64 %%q12, %%q12;\n\tcvta.global.u64 %%q13, %%q13;\n");
 	if (!strcmp(op, "cas"))	/* half of the lanes name what is there */
-		make_text(m, "\tand.b32 %%r55, %%t, 1;\n\tsetp.eq.u32 %%p1, %%r55, 0;\n\t@%%p1 mov.b%u %%%c3, %%%c1;\n\t@!%%p1 mov.b%u %%%c3, %%%c2;\n",
+		make_text(m, "\tand.b32 %%r55, %%t, 1;\n\tsetp.eq.u32 %%p1, %%r55, 0;\n\t@%%p1 mov.b%u %%%c3, %%%c1;\n"
+			"\t@!%%p1 mov.b%u %%%c3, %%%c2;\n",
 			type->bits, c, c, type->bits, c, c);
 	if (red)
 		make_text(m, "\t%s [%%q12], %%%c2;\n", s->text, c);
@@ -266,9 +279,11 @@ atomic_probe(struct maker *m, const struct spelling *s, const char *op)
 
 /* k: four spaces, each without an order and with two that rotate */
 static void
-one_atomic(struct maker *m, size_t index, const struct table_row *row, const char *op, const char *type, unsigned k, unsigned turn)
+one_atomic(struct maker *m, size_t index, const struct table_row *row, const char *op, const char *type, unsigned k,
+	unsigned turn)
 {
-	static const char *const orders[] = { ".relaxed.gpu", ".acquire.cta", ".release.gpu", ".acq_rel.sys", ".relaxed.cluster", ".gpu",
+	static const char *const orders[] = { ".relaxed.gpu", ".acquire.cta", ".release.gpu", ".acq_rel.sys",
+		".relaxed.cluster", ".gpu",
 		".cta", ".sys" };
 	static const char *const spaces[] = { "", ".global", ".shared", ".shared::cta" };
 	const char *order = k / 4 ? orders[turn % 8] : "";
@@ -299,7 +314,7 @@ atomics(struct maker *m, size_t index, const struct table_row *row)
 			size_t length = strcspn(type, " ");
 			char *next = type[length] ? type + length + 1 : NULL;
 			type[length] = 0;
-			for (unsigned k = 0; k < 12; k++)
+			for (unsigned k = 0; k < 12 && strcmp(type, "b128"); k++)
 				one_atomic(m, index, row, ops[o], type, k, turn++);
 			type = next;
 		}
@@ -315,8 +330,10 @@ async_copy(struct maker *m, size_t index, const struct table_row *row)
 	static const struct {
 		const char *words, *operands, *variant;
 	} forms[] = { { ".ca.shared.global", "4", "4" }, { ".ca.shared.global", "8", "8" }, { ".ca.shared.global", "16", "16" },
-		{ ".cg.shared.global", "16", "16" }, { ".ca.shared.global.L2::128B", "16", "16" }, { ".cg.shared.global.L2::256B", "16", "16" },
-		{ ".ca.shared.global.L2::64B", "8", "8" }, { ".ca.shared::cta.global", "4", "4" }, { ".ca.shared.global", "16, %r40", "part" },
+		{ ".cg.shared.global", "16", "16" }, { ".ca.shared.global.L2::128B", "16", "16" }, { ".cg.shared.global.L2::256B",
+			"16", "16" },
+		{ ".ca.shared.global.L2::64B", "8", "8" }, { ".ca.shared::cta.global", "4", "4" }, { ".ca.shared.global",
+			"16, %r40", "part" },
 		{ ".cg.shared.global", "16, %r40", "part" }, { ".ca.shared.global", "4, %r41", "part of 4" } };
 	static const char *const waits[] = { "cp.async.commit_group;\n\tcp.async.wait_group 0", "cp.async.wait_all" };
 	for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
@@ -328,7 +345,8 @@ async_copy(struct maker *m, size_t index, const struct table_row *row)
 		four_operands(m);
 		place(m, "shared");
 		fill(m, "shared");
-		make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u32 %%r31, space;\n\tmad.lo.u32 %%r32, %%r30, 32, %%r31;\n\tand.b32 %%r40, %%t, 15;\n"
+		make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u32 %%r31, space;\n\tmad.lo.u32 %%r32, %%r30, 32, %%r31;\n"
+			"\tand.b32 %%r40, %%t, 15;\n"
 			"\tadd.u32 %%r40, %%r40, 1;\n\tand.b32 %%r41, %%t, 3;\n\tld.param.u64 %%q14, [pin];\n\tmul.wide.u32 %%q11, %%t, 16;\n"
 			"\tadd.u64 %%q14, %%q14, %%q11;\n\tbar.sync 0;\n");
 		make_text(m, "\t%s [%%r32], [%%q14], %s;\n\t%s;\n\tbar.sync 0;\n", text, forms[k].operands, waits[k & 1]);
@@ -348,7 +366,8 @@ async_group(struct maker *m, size_t index, const struct table_row *row, const ch
 	spelling_init(&s, index, row, text);
 	make_begin(m, &s, NULL, THREADS);
 	four_operands(m);
-	make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u32 %%r31, space;\n\tmad.lo.u32 %%r32, %%r30, 32, %%r31;\n\tld.param.u64 %%q14, [pin];\n"
+	make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u32 %%r31, space;\n\tmad.lo.u32 %%r32, %%r30, 32, %%r31;\n"
+		"\tld.param.u64 %%q14, [pin];\n"
 		"\tmul.wide.u32 %%q11, %%t, 16;\n\tadd.u64 %%q14, %%q14, %%q11;\n\tcp.async.ca.shared.global [%%r32], [%%q14], 16;\n"
 		"\tcp.async.commit_group;\n\tcp.async.ca.shared.global [%%r32+16], [%%q14], 16;\n%s\tbar.sync 0;\n", code);
 	for (unsigned q = 0; q < 2; q++) {
@@ -376,7 +395,8 @@ without_value(struct maker *m, const struct spelling *s, const char *operands)
 static void
 fences(struct maker *m, size_t index, const struct table_row *row)
 {
-	static const char *const words[] = { ".sc.cta", ".sc.gpu", ".sc.sys", ".sc.cluster", ".acq_rel.cta", ".acq_rel.gpu", ".acq_rel.sys",
+	static const char *const words[] = { ".sc.cta", ".sc.gpu", ".sc.sys", ".sc.cluster", ".acq_rel.cta", ".acq_rel.gpu",
+		".acq_rel.sys",
 		".acq_rel.cluster", ".proxy.alias", ".proxy.async", ".proxy.async.global", ".proxy.async.shared::cta",
 		".mbarrier_init.release.cluster" };
 	for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
@@ -394,21 +414,25 @@ bool
 memory_row(struct maker *m, size_t index, const struct table_row *row)
 {
 	const char *op = row->opcode;
+	if (!strncmp(row->pattern, ".async", 6) && strcmp(op, "cp"))
+		return false;
 	if (!strcmp(op, "ld") || !strcmp(op, "st") || !strcmp(op, "ldu")) {
 		if (strstr(row->pattern, ".b64"))
 			accesses(m, index, row);
 		return strstr(row->pattern, ".b64") != NULL;
 	}
 	if (!strcmp(op, "atom") || !strcmp(op, "red")) {
-		if (strstr(row->pattern, " T") && !strstr(row->pattern, ".v2") && !strstr(row->pattern, ".async"))
-			atomics(m, index, row);
+		if (!strstr(row->pattern, " T") || strstr(row->pattern, ".v2") || strstr(row->pattern, ".async"))
+			return false;
+		atomics(m, index, row);
 		return true;
 	}
 	if (!strcmp(op, "fence")) {
 		fences(m, index, row);
 		return true;
 	}
-	if (strcmp(op, "cp") || strstr(row->pattern, "bulk") || strstr(row->pattern, "mbarrier"))
+	if (strcmp(op, "cp") || strncmp(row->pattern, ".async", 6) || strstr(row->pattern, "bulk") || strstr(row->pattern,
+		"mbarrier"))
 		return false;
 	if (strstr(row->pattern, ".ca|.cg")) {
 		async_copy(m, index, row);

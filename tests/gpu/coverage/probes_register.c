@@ -90,21 +90,44 @@ preset(struct maker *m, const struct operand_type *d, unsigned reg)
 		make_text(m, "\tmov.b%u %%%c%u, 0x5A5A;\n", d->bits == 8 ? 32 : d->bits, register_letter(d), reg);
 }
 
+/* Which NaN comes out of fp64 arithmetic on two, of a copy, of a negation by the adder or by a mask: PTX leaves it open. */
+static uint32_t
+open_nan(const struct spelling *s, const struct operand_type *destination)
+{
+	static const char *const doubles[] = { "add", "sub", "mul", "fma", "mad", "div" };
+	for (unsigned k = 0; k < 6 && destination->bits == 64 && destination->class == 'f'; k++)
+		if (!strcmp(s->row->opcode, doubles[k]))
+			return 64;
+	if (!strcmp(s->row->opcode, "abs") || !strcmp(s->row->opcode, "neg"))
+		return destination->class == 'f' && destination->bits == 32 ? 32 : 0;
+	static const char *const copies[] = { "cvt.f32.f32", "cvt.ftz.f64.f32", "cvt.rn.bf16.f64", "cvt.rna.tf32.f32" };
+	for (unsigned k = 0; k < 4; k++)
+		if (!strcmp(s->text, copies[k]))
+			return destination->bits;
+	return 0;
+}
+
 static void
 generic(struct maker *m, const struct spelling *s, const struct form *f, bool approximate)
 {
 	const struct operand_type *last = f->sources[f->n_sources - 1];
 	make_begin(m, s, NULL, THREADS);
+	m->probe.any_nan_bits = open_nan(s, &f->destination);
+	m->probe.bfloat = f->destination.class == 'w';
 	load_operands(m, f);
 	make_text(m, "\t");
 	put_instruction(m, s, f, 20, -1);
 	store_result(m, f, 20);
-	for (int k = 0; k < 2 && !approximate && f->n_sources > 1 && !f->tail && takes_immediates(last); k++) {
+	for (int k = 0; k < 2 && !approximate && f->n_sources > 1 && !f->tail && takes_immediates(last) && !strstr(s->text,
+		"16x2"); k++) {
 		make_text(m, "\t");
 		put_instruction(m, s, f, 21 + (unsigned)k, k);
 		store_result(m, f, 21 + (unsigned)k);
 	}
-	if (!approximate) {
+	/* NVIDIA's assembler executes a guarded testp, or set to a float, in spite of the guard */
+	bool guarded = !approximate && strcmp(s->row->opcode, "testp") && (strcmp(s->row->opcode, "set")
+		|| f->destination.class == 'u' || f->destination.class == 's');
+	if (guarded) {
 		preset(m, &f->destination, 23);
 		make_text(m, "\tand.b32 %%r8, %%t, 5;\n\tsetp.ne.u32 %%p29, %%r8, 0;\n\t@%%p29 ");
 		put_instruction(m, s, f, 23, -1);
@@ -162,7 +185,8 @@ approximation(struct maker *m, const struct spelling *s, const struct form *f)
 	make_begin(m, s, NULL, THREADS);
 	load_operands(m, f);
 	if (periodic)		/* to [-pi, pi]; infinities and NaN stay */
-		make_text(m, "\tabs.f32 %%r8, %%r1;\n\tsetp.gt.f32 %%p1, %%r8, 0f40490FDB;\n\tsetp.lt.and.f32 %%p1, %%r8, 0f7F800000, %%p1;\n"
+		make_text(m, "\tabs.f32 %%r8, %%r1;\n\tsetp.gt.f32 %%p1, %%r8, 0f40490FDB;\n"
+			"\tsetp.lt.and.f32 %%p1, %%r8, 0f7F800000, %%p1;\n"
 			"\tand.b32 %%r8, %%r1, 0x807FFFFF;\n\tor.b32 %%r8, %%r8, 0x3F800000;\n\tselp.b32 %%r1, %%r8, %%r1, %%p1;\n");
 	make_text(m, "\t");
 	put_instruction(m, s, f, 20, -1);
@@ -287,7 +311,8 @@ setp(struct maker *m, const struct spelling *s)
 		make_text(m, "\t%s %%p14|%%p15, %s, %s%s;\n", s->text, a, immediate(type, k), combined ? ", %p3" : "");
 		make_store(m, 1, "%p14");
 	}
-	make_text(m, "\tand.b32 %%r8, %%t, 5;\n\tsetp.ne.u32 %%p29, %%r8, 0;\n\tsetp.ne.u32 %%p16, %%r8, 4;\n\tmov.pred %%p17, %%p16;\n"
+	make_text(m, "\tand.b32 %%r8, %%t, 5;\n\tsetp.ne.u32 %%p29, %%r8, 0;\n\tsetp.ne.u32 %%p16, %%r8, 4;\n"
+		"\tmov.pred %%p17, %%p16;\n"
 		"\t@!%%p29 %s %%p16%s, %s, %s%s;\n", s->text, two ? "|%p17" : "", a, b, combined ? ", %p3" : "");
 	make_store(m, 1, "%p16");
 	make_store(m, 1, "%p17");
@@ -326,7 +351,8 @@ mov(struct maker *m, const struct spelling *s)
 			make_values(m, k, 2, two);
 			make_load(m, k, two[k], 1 + k);
 		}
-		make_text(m, "\t.reg .b128 %%z<2>;\n\tmov.b128 %%z0, {%%q1, %%q2};\n\tmov.b128 %%z1, %%z0;\n\tmov.b128 {%%q3, %%q4}, %%z1;\n");
+		make_text(m, "\t.reg .b128 %%z<2>;\n\tmov.b128 %%z0, {%%q1, %%q2};\n\tmov.b128 %%z1, %%z0;\n"
+			"\tmov.b128 {%%q3, %%q4}, %%z1;\n");
 		make_store(m, 64, "%q3");
 		make_store(m, 64, "%q4");
 		make_end(m);
@@ -348,7 +374,8 @@ mov(struct maker *m, const struct spelling *s)
 		make_begin(m, s, "pack", THREADS);
 		make_values(m, 0, 1, &type);
 		make_load(m, 0, type, 1);
-		make_text(m, wide ? "\tmov.b64 {%%r1, %%r2}, %%q1;\n\tmov.b64 %%q20, {%%r2, %%r1};\n\tmov.b64 {%%h1, %%h2, %%h3, %%h4}, %%q1;\n"
+		make_text(m, wide ? "\tmov.b64 {%%r1, %%r2}, %%q1;\n\tmov.b64 %%q20, {%%r2, %%r1};\n"
+			"\tmov.b64 {%%h1, %%h2, %%h3, %%h4}, %%q1;\n"
 			"\tmov.b64 %%q21, {%%h4, %%h2, %%h3, %%h1};\n\tmov.b64 {_, %%r3}, %%q1;\n\tcvt.u64.u32 %%q22, %%r3;\n"
 			: "\tmov.b32 {%%h1, %%h2}, %%r1;\n\tmov.b32 %%r20, {%%h2, %%h1};\n\tmov.b32 %%r21, {%%h1, %%h1};\n"
 			"\tmov.b32 {%%h3, _}, %%r1;\n\tcvt.u32.u16 %%r22, %%h3;\n");
@@ -375,7 +402,8 @@ register_probe(struct maker *m, const struct spelling *s)
 		mov(m, s);
 	else if (!strcmp(op, "set") || !strcmp(op, "slct") || (!strcmp(op, "cvt") && !*s->row->operands))
 		by_types(m, s);
-	else if (!strcmp(op, "isspacep") || !strcmp(op, "movmatrix") || !strcmp(op, "activemask") || !form_of(s, &f))
+	else if (!strcmp(op, "isspacep") || !strcmp(op, "movmatrix") || !strcmp(op, "activemask") || !strcmp(op, "mbarrier")
+		|| !form_of(s, &f))
 		return false;
 	else if (spelling_has(s, ".approx") || spelling_has(s, ".full"))
 		approximation(m, s, &f);

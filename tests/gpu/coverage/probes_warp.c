@@ -63,7 +63,8 @@ vote(struct maker *m, const struct spelling *s)
 		make_begin(m, s, masks[k], THREADS);
 		/* a third of the warps agree on one side, a third on the other */
 		make_text(m, "\tshr.u32 %%r1, %%t, 5;\n\trem.u32 %%r1, %%r1, 3;\n\tmul.lo.u32 %%r2, %%t, 0x9E3779B1;\n"
-			"\tshr.u32 %%r2, %%r2, 31;\n\tsetp.eq.u32 %%p1, %%r1, 1;\n\tsetp.ne.u32 %%p2, %%r2, 0;\n\tsetp.eq.u32 %%p3, %%r1, 2;\n"
+			"\tshr.u32 %%r2, %%r2, 31;\n\tsetp.eq.u32 %%p1, %%r1, 1;\n\tsetp.ne.u32 %%p2, %%r2, 0;\n"
+				"\tsetp.eq.u32 %%p3, %%r1, 2;\n"
 			"\tand.pred %%p2, %%p2, %%p3;\n\tor.pred %%p1, %%p1, %%p2;\n\tmov.b32 %%r20, 77;\n\tmov.b32 %%r21, 77;\n"
 			"\tsetp.eq.u32 %%p10, %%t, 3;\n\tmov.pred %%p11, %%p10;\n");
 		begin_part(m, masks[k]);
@@ -84,7 +85,8 @@ match(struct maker *m, const struct spelling *s)
 	bool all = spelling_has(s, ".all"), wide = type->bits == 64;
 	for (unsigned k = 0; k < N_MASKS; k++) {
 		make_begin(m, s, masks[k], THREADS);
-		make_text(m, "\tshr.u32 %%r1, %%t, 5;\n\tand.b32 %%r1, %%r1, 7;\n\tadd.u32 %%r1, %%r1, 1;\n\trem.u32 %%r1, %%lane, %%r1;\n"
+		make_text(m, "\tshr.u32 %%r1, %%t, 5;\n\tand.b32 %%r1, %%r1, 7;\n\tadd.u32 %%r1, %%r1, 1;\n"
+			"\trem.u32 %%r1, %%lane, %%r1;\n"
 			"\tmul.lo.u32 %%r1, %%r1, 0x9E3779B1;\n\tmov.b64 %%q1, {%%r1, %%r1};\n\tmov.b32 %%r20, 77;\n"
 			"\tsetp.eq.u32 %%p10, %%t, 3;\n");
 		begin_part(m, masks[k]);
@@ -155,7 +157,8 @@ write_mine(struct maker *m)
 static void
 read_other(struct maker *m, unsigned distance)
 {
-	make_text(m, "\txor.b32 %%r34, %%r30, %u;\n\tmad.lo.u32 %%r32, %%r34, 4, %%r31;\n\tld.shared.u32 %%r20, [%%r32];\n", distance);
+	make_text(m, "\txor.b32 %%r34, %%r30, %u;\n\tmad.lo.u32 %%r32, %%r34, 4, %%r31;\n\tld.shared.u32 %%r20, [%%r32];\n",
+		distance);
 	make_store(m, 32, "%r20");
 }
 
@@ -166,7 +169,8 @@ barrier(struct maker *m, const struct spelling *s)
 	if (arrive) {		/* the odd warps bring, the even ones wait */
 		make_begin(m, s, NULL, THREADS);
 		write_mine(m);
-		make_text(m, "\tshr.u32 %%r40, %%r30, 5;\n\tand.b32 %%r40, %%r40, 1;\n\tsetp.eq.u32 %%p1, %%r40, 1;\n\tmov.b32 %%r20, 0;\n"
+		make_text(m, "\tshr.u32 %%r40, %%r30, 5;\n\tand.b32 %%r40, %%r40, 1;\n\tsetp.eq.u32 %%p1, %%r40, 1;\n"
+			"\tmov.b32 %%r20, 0;\n"
 			"\t@%%p1 bra BRING;\n\tbar.sync 3, 256;\n\txor.b32 %%r34, %%r30, 32;\n\tmad.lo.u32 %%r32, %%r34, 4, %%r31;\n"
 			"\tld.shared.u32 %%r20, [%%r32];\n\tbra DONE;\nBRING:\n\tmembar.cta;\n\t%s 3, 256;\nDONE:\n", s->text);
 		make_store(m, 32, "%r20");
@@ -191,8 +195,10 @@ barrier_reduction(struct maker *m, const struct spelling *s)
 	bool count = spelling_has(s, ".popc");
 	make_begin(m, s, NULL, THREADS);
 	make_text(m, "\tmov.u32 %%r30, %%tid.x;\n\tmov.u32 %%r31, %%ctaid.x;\n\tmul.lo.u32 %%r33, %%r30, 0x9E3779B1;\n"
-		"\tshr.u32 %%r33, %%r33, 29;\n\tsetp.lt.u32 %%p1, %%r33, %%r31;\n\tsetp.le.u32 %%p2, %%r31, 6;\n\tor.pred %%p2, %%p1, %%p2;\n");
-	make_text(m, count ? "\t%s %%r20, 1, %%p1;\n\t%s %%r21, 2, 256, !%%p1;\n" : "\t%s %%p10, 1, %%p1;\n\t%s %%p11, 2, 256, !%%p2;\n",
+		"\tshr.u32 %%r33, %%r33, 29;\n\tsetp.lt.u32 %%p1, %%r33, %%r31;\n\tsetp.le.u32 %%p2, %%r31, 6;\n"
+			"\tor.pred %%p2, %%p1, %%p2;\n");
+	make_text(m, count ? "\t%s %%r20, 1, %%p1;\n\t%s %%r21, 2, 256, !%%p1;\n"
+		: "\t%s %%p10, 1, %%p1;\n\t%s %%p11, 2, 256, !%%p2;\n",
 		s->text, s->text);
 	make_store(m, count ? 32 : 1, count ? "%r20" : "%p10");
 	make_store(m, count ? 32 : 1, count ? "%r21" : "%p11");
@@ -254,7 +260,8 @@ branch(struct maker *m, const struct spelling *s)
 	bool uniform = spelling_has(s, ".uni");
 	make_begin(m, s, NULL, THREADS);
 	make_text(m, "\tmov.b32 %%r20, 0;\n\t%s %%r1, %%t, 7;\n", uniform ? "shr.u32" : "and.b32");
-	make_text(m, "LOOP:\n\tsetp.eq.u32 %%p1, %%r1, 0;\n\t@%%p1 %s OUT;\n\tmad.lo.u32 %%r20, %%r20, 3, %%r1;\n\tsub.u32 %%r1, %%r1, 1;\n"
+	make_text(m, "LOOP:\n\tsetp.eq.u32 %%p1, %%r1, 0;\n\t@%%p1 %s OUT;\n\tmad.lo.u32 %%r20, %%r20, 3, %%r1;\n"
+		"\tsub.u32 %%r1, %%r1, 1;\n"
 		"\t%s LOOP;\nOUT:\n", s->text, s->text);
 	make_store(m, 32, "%r20");
 	make_end(m);
@@ -265,7 +272,8 @@ branch_table(struct maker *m, const struct spelling *s)
 {
 	bool uniform = spelling_has(s, ".uni");
 	make_begin(m, s, NULL, THREADS);
-	make_text(m, "\t%s;\n\tand.b32 %%r1, %%r1, 3;\n\tmov.b32 %%r20, 0;\nTARGETS: .branchtargets A0, A1, A2, A1;\n\t%s %%r1, TARGETS;\n"
+	make_text(m, "\t%s;\n\tand.b32 %%r1, %%r1, 3;\n\tmov.b32 %%r20, 0;\nTARGETS: .branchtargets A0, A1, A2, A1;\n"
+		"\t%s %%r1, TARGETS;\n"
 		"A0:\n\tadd.u32 %%r20, %%r20, 1;\nA1:\n\tadd.u32 %%r20, %%r20, 10;\nA2:\n\tadd.u32 %%r20, %%r20, 100;\n",
 		uniform ? "shr.u32 %r1, %t, 8" : "mov.u32 %r1, %t", s->text);
 	make_store(m, 32, "%r20");
@@ -276,7 +284,8 @@ static void
 call(struct maker *m, const struct spelling *s)
 {
 	make_begin(m, s, NULL, THREADS);
-	make_text(m, "\t{\n\t.param .b32 argument;\n\t.param .b32 answer;\n\tst.param.b32 [argument], %%t;\n\t%s (answer), callee, (argument);\n"
+	make_text(m, "\t{\n\t.param .b32 argument;\n\t.param .b32 answer;\n\tst.param.b32 [argument], %%t;\n"
+		"\t%s (answer), callee, (argument);\n"
 		"\tld.param.b32 %%r20, [answer];\n\t}\n", s->text);
 	make_store(m, 32, "%r20");
 	make_end(m);

@@ -36,7 +36,8 @@ probe_text_id(const struct probe *p, char id[TEXT_ID])
 static void *
 memory_at(uint64_t address, size_t bytes)
 {
-	void *memory = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	void *memory = mmap((void *)(uintptr_t)address, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		-1, 0);
 	if (memory == MAP_FAILED)
 		die(EX_TEMPFAIL, "cannot map %zu bytes", bytes);
 	return memory;
@@ -69,7 +70,8 @@ run_here(const struct probe *p, uint8_t *out, struct buf *err)
 		uint8_t blob[PROBE_BLOB_BYTES];
 	} params = { ARENA, ARENA + ARENA_BYTES / 2, { 0 } };
 	struct ptx_launch launch = { .kernel = "probe", .grid = { p->grid, 1, 1 }, .block = { p->block, 1, 1 },
-		.dynamic_shared = p->shared_bytes, .params = &params, .params_bytes = sizeof params };
+		.cluster = { p->cluster, p->cluster > 0, p->cluster > 0 }, .dynamic_shared = p->shared_bytes, .params = &params,
+			.params_bytes = sizeof params };
 	enum ptx_status status = PTX_UNSUPPORTED;
 	struct ptx_options options = { .budget = 200 * 1000 * 1000 };
 	for (unsigned k = 0; k < PROBE_BLOB_BYTES; k++)
@@ -86,6 +88,20 @@ run_here(const struct probe *p, uint8_t *out, struct buf *err)
 }
 
 /* ---- comparison */
+
+void
+answer_canonical(const struct probe *p, uint8_t *whole)
+{
+	uint32_t bits = p->any_nan_bits;
+	int fraction = bits == 64 ? 52 : bits == 32 ? 23 : p->bfloat ? 7 : 10;
+	uint64_t magnitude = bits ? ~(uint64_t)0 >> (65 - bits) : 0, infinity = magnitude >> fraction << fraction;
+	for (size_t at = 0; bits && at + 8 <= p->out_bytes; at += 8) {
+		uint64_t v = 0;
+		memcpy(&v, whole + at, bits / 8);
+		if ((v & magnitude) > infinity)
+			memcpy(whole + at, &magnitude, bits / 8);
+	}
+}
 
 static double
 as_number(const struct probe *p, const uint8_t *bytes)
@@ -123,7 +139,9 @@ share_of_error(const struct probe *p, double here, double there)
 {
 	if (isnan(here) || isnan(there) || isinf(there) || isinf(here))
 		return (isnan(here) && isnan(there)) || here == there ? 0 : INFINITY;
-	double allowed = p->tolerance->absolute + p->tolerance->relative * fabs(there) + half_unit(p, there);
+	/* results of 16 bits are rounded there as well */
+	double allowed = p->tolerance->absolute + p->tolerance->relative * fabs(there) + half_unit(p,
+		there) * (p->result_bits == 16 ? 2 : 1);
 	return fabs(here - there) / allowed;
 }
 
@@ -217,6 +235,7 @@ probe_judge(const struct probe *p, const struct answer *a, double *worst, struct
 	} else {
 		enum ptx_status status = run_here(p, mine, &err);
 		bool ran = !strcmp(a->status, "ran");
+		answer_canonical(p, mine);
 		buf_adds(why, buf_str(&err));
 		if (status == PTX_UNSUPPORTED)
 			verdict = UNSUPPORTED_HERE;

@@ -18,6 +18,9 @@ struct answer {
 enum { TEXT_ID = 17 };
 void probe_text_id(const struct probe *p, char id[TEXT_ID]);
 
+/* Makes all NaN of an output the same, for a probe of which PTX does not say which one it is. */
+void answer_canonical(const struct probe *p, uint8_t *whole);
+
 enum verdict { SAME, WITHIN, DIFFERENT, UNSUPPORTED_HERE, NOT_PTX, STALE };
 /* Runs the probe here and compares. A sentence in why unless SAME or WITHIN. worst: greatest error of
  * approximate results as a part of what is allowed. out: the machine's output, out_bytes of the probe; may be NULL. */
