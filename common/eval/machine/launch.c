@@ -242,7 +242,13 @@ back_refused(const char *function, const char *reason)
 __attribute__((destructor)) static void
 finish(void)
 {
+	uint64_t dropped = 0;
+
 	flush_output();
+	for (int i = 0; i < image_count; i++)
+		dropped += ptx_findings_dropped(images[i]->machine);
+	if (dropped)
+		say("%llu more findings were not told: there were too many", (unsigned long long)dropped);
 	if (!image_count || !finding_count || !options()->error_exit)
 		return;
 	fflush(NULL);
