@@ -754,6 +754,60 @@ plan_check_joined(const struct plan *plan, uint32_t call, struct buf *reason)
 	return failed;
 }
 
+/* ---- order of what moves bytes */
+struct moved {
+	const struct plan_operation *operation;
+	uint32_t number;			/* on its stream */
+	uint32_t known[PLAN_MAX_STREAMS];	/* what is done when it is, on each stream */
+};
+
+static bool
+overlap(uint64_t a, uint64_t b, uint64_t a_bytes, uint64_t b_bytes)
+{
+	return a < b + b_bytes && b < a + a_bytes;
+}
+
+static bool
+conflict(const struct plan_memory *a, const struct plan_memory *b)
+{
+	return overlap(a->address, b->address, a->width, b->width) ||
+		(a->source && overlap(a->source, b->address, a->width, b->width)) ||
+		(b->source && overlap(a->address, b->source, a->width, b->width));
+}
+
+int
+plan_check_order(const struct plan *plan, uint32_t call, struct buf *reason)
+{
+	uint32_t start = plan->call_start[call], end = plan->call_start[call + 1], count = 0;
+	struct clocks *c = xcalloc(1, sizeof *c);
+	uint32_t (*event)[PLAN_MAX_STREAMS] = xcalloc(plan->events + 1, sizeof *event), issued[PLAN_MAX_STREAMS] = { 0 };
+	struct moved *moved = xcalloc(end - start + 1, sizeof *moved);
+	int failed = 0;
+
+	for (uint32_t i = start; i < end && !failed; i++) {
+		const struct plan_operation *o = &plan->operation[i];
+		struct moved *m = &moved[count];
+
+		follow_operation(plan, o, c, event, issued);
+		if (o->kind < PLAN_MEMSET || o->kind > PLAN_UPLOAD || o->memory.height != 1 || !o->memory.width)
+			continue;
+		m->operation = o;
+		m->number = issued[o->stream];
+		memcpy(m->known, c->done[o->stream], sizeof m->known);
+		for (uint32_t k = 0; k < count && !failed; k++)
+			if (m->known[moved[k].operation->stream] < moved[k].number &&
+			    conflict(&moved[k].operation->memory, &o->memory))
+				failed = buf_err(reason, "%s and %s on another stream touch the same bytes, and no event orders "
+					"them: let one stream wait for the other", operation_name(plan, moved[k].operation),
+					operation_name(plan, o));
+		count++;
+	}
+	free(moved);
+	free(event);
+	free(c);
+	return failed;
+}
+
 /* ---- writing */
 static void
 write_bytes(struct buf *out, const uint8_t *bytes, size_t count)

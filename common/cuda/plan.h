@@ -98,6 +98,10 @@ void plan_free(struct plan *plan);
  * host. 0, or -1 with a sentence that names the first that is not. */
 int plan_check_joined(const struct plan *plan, uint32_t call, struct buf *reason);
 
+/* Memsets, copies and uploads of single rows that touch the same bytes, one of them writing, must be ordered. Kernels are
+ * not looked at: what they touch is not in a plan. 0, or -1 with a sentence that names the first two that are not. */
+int plan_check_order(const struct plan *plan, uint32_t call, struct buf *reason);
+
 /* The text form again, of one call (canonical: parse and write give the same bytes). */
 void plan_write(const struct plan *plan, struct buf *out);
 

@@ -545,7 +545,8 @@ judge_plans(struct recording *r, struct cuda_recording *result)
 	    /* What the first lost as undefined is undefined in the third as well. */
 	    compare_recordings(&(struct comparison){ plan[1], plan[2], true, &reason }, &plan[0]->host_address_words) == 0 &&
 	    compare_calls(plan[0], &reason) == 0) {
-		verdict = plan_check_joined(plan[0], 0, &reason) < 0 ? CUDA_RUNTIME_ERROR : CUDA_OK;
+		verdict = plan_check_joined(plan[0], 0, &reason) < 0 || plan_check_order(plan[0], 0, &reason) < 0 ?
+			CUDA_RUNTIME_ERROR : CUDA_OK;
 	}
 	if (verdict != CUDA_OK) {
 		fail(result, verdict, &reason);

@@ -47,7 +47,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	if (p) {
 		check_operations(p);
 		for (uint32_t call = 0; call < p->calls; call++)
-			plan_check_joined(p, call, &reason);
+			plan_check_joined(p, call, &reason), plan_check_order(p, call, &reason);
 		plan_write(p, &first);
 		again = plan_parse(first.data, first.len, info, buffers, 2, &verdict, &reason);
 		if (!again)

@@ -342,6 +342,47 @@ places_end_at_a_granule(void **state)
 	assert_int_equal(plan_place(&next, 20 * CUDA_GRANULE, &address), -1);
 }
 
+/* Two streams at the same bytes: ordered by an event, by the host or by the legacy stream, or not at all. */
+static void
+unordered_work_on_the_same_bytes_is_told(void **state)
+{
+#define SET(stream, address) "memset " stream " " address " 64 0 1 64 1\n"
+#define A "0x3000005ff000"
+#define B "0x3000005ff03f"	/* the last byte of A's 64 */
+#define C "0x3000005ff040"
+	static const struct { const char *lines; bool ordered; } cases[] = {
+		{ SET("1", A) SET("1", A), true },
+		{ SET("2", A) SET("3", B), false },
+		{ SET("2", A) SET("3", C), true },
+		{ SET("2", A) "record 0 2\nwait 3 0\n" SET("3", B), true },
+		{ "record 0 2\n" SET("2", A) "wait 3 0\n" SET("3", B), false },
+		{ SET("2", A) "synchronise 2\n" SET("3", B), true },
+		{ SET("2", A) SET("0", B), true },
+		{ SET("3", A) SET("0", B), false },
+		{ SET("2", A) "copy 3 " C " 64 " A " 64 64 1\n", false },
+		{ "copy 3 " C " 64 " A " 64 64 1\n" SET("2", A), false },
+		{ "copy 3 " C " 64 0x3000001ff000 64 64 1\ncopy 2 " A " 64 0x3000001ff000 64 64 1\n", true },
+	};
+	struct buf text = BUF_INIT, reason = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		enum cuda_verdict verdict;
+		struct plan *p;
+
+		buf_reset(&text);
+		buf_addf(&text, "plan 1\nprofile h200\nbuffer input x 0x3000001ff000 4096\nbuffer output y 0x3000005ff000 4096\n"
+			"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", cases[i].lines);
+		p = parse(buf_str(&text), &verdict, &reason);
+		assert_non_null(p);
+		if ((plan_check_order(p, 0, &reason) == 0) != cases[i].ordered)
+			fail_msg("%s", cases[i].lines);
+		plan_free(p);
+	}
+	buf_release(&text);
+	buf_release(&reason);
+}
+
 int
 main(void)
 {
@@ -353,6 +394,7 @@ main(void)
 		cmocka_unit_test(limits_are_kept),
 		cmocka_unit_test(refusals_carry_their_words),
 		cmocka_unit_test(joins_follow_events),
+		cmocka_unit_test(unordered_work_on_the_same_bytes_is_told),
 		cmocka_unit_test(places_end_at_a_granule),
 	};
 
