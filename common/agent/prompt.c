@@ -279,11 +279,20 @@ prompt_optimize(const struct task *t, const struct guidance *g, const struct sec
 	struct buf text = BUF_INIT;
 	json_t *out;
 
-	buf_addf(&text, "The solution is correct on all visible workloads, at a cost of %.15g on the profile workload. "
-		"What was counted there:\n", v.cost);
-	add_counters(&text, json_object_get(v.decisive, "counters"));
-	buf_adds(&text, "\nMake it cheaper without making it wrong: name what costs most, change one thing, test it, "
-		"and submit the result.\n");
+	const json_t *timing = json_object_get(v.decisive, "timing");
+	if (timing) {
+		buf_addf(&text, "The solution is correct on all visible workloads, and takes %.6g us on workload %s, of which an empty "
+			"kernel takes %.3g.\n", rec_json_number(timing, "median_us", NAN), rec_json_string(v.decisive, "workload", ""),
+			rec_json_number(timing, "empty_kernel_us", NAN));
+		buf_adds(&text, "\nMake it faster without making it wrong: name what takes most, change one thing, test it, "
+			"and submit the result.\n");
+	} else {
+		buf_addf(&text, "The solution is correct on all visible workloads, at a cost of %.15g on the profile workload. "
+			"What was counted there:\n", v.cost);
+		add_counters(&text, json_object_get(v.decisive, "counters"));
+		buf_adds(&text, "\nMake it cheaper without making it wrong: name what costs most, change one thing, test it, "
+			"and submit the result.\n");
+	}
 	add_guidance(g, t, PHASE_OPTIMIZE, &text, used);
 	out = message("user", &text);
 	buf_release(&text);

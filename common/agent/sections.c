@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "eval/bench.h"
 #include "rec/json.h"
 
 static const char *const names[] = { "solutions", "evaluations", "trajectories" };
@@ -108,7 +109,12 @@ sections_verdict(const struct sections *s, const char *solution_id)
 		if (strcmp(status, "PASSED") != 0)
 			return (struct sections_verdict){ status, evaluation, NAN };
 		verdict.status = "PASSED";
-		if (strcmp(rec_json_string(evaluation, "role", ""), "profile") == 0) {
+		/* On a GPU a measured time stands where the cost does elsewhere. */
+		const json_t *timing = json_object_get(evaluation, "timing");
+		if (timing) {
+			verdict.decisive = evaluation;
+			verdict.cost = bench_cost(timing);
+		} else if (strcmp(rec_json_string(evaluation, "role", ""), "profile") == 0) {
 			verdict.decisive = evaluation;
 			verdict.cost = rec_json_number(evaluation, "cost", NAN);
 		}

@@ -293,6 +293,9 @@ tools_describe(const struct task *t, const json_t *evaluations, struct buf *out)
 		add_passed(out, t, e);
 		if (!failure && json_is_number(json_object_get(e, "cost")))
 			buf_addf(out, "cost: %.15g\n", rec_json_number(e, "cost", NAN));
+		const json_t *timing = json_object_get(e, "timing");
+		if (!failure && timing)
+			buf_addf(out, "time on a GPU: %.6g us\n", rec_json_number(timing, "median_us", NAN));
 	}
 }
 

@@ -12,8 +12,6 @@
 #include "eval/tolerance.h"
 
 enum { WALL_MS = 120000, TRIES = 2 };
-/* Shorter times are mostly the launch itself: no ratio is made of them. */
-#define LEAST_RATIO_US 10.0
 #define HUGE_VAL_JSON 1e300	/* JSON has no infinity */
 
 /* ---- the job */
@@ -113,7 +111,7 @@ baseline_json(const struct bench_request *r, const json_t *report)
 	if (!r->baseline_id)
 		return out;
 	copy_number(report, "baseline_us", out, "median_us");
-	if (own >= LEAST_RATIO_US && other >= LEAST_RATIO_US)
+	if (own >= BENCH_LEAST_RATIO_US && other >= BENCH_LEAST_RATIO_US)
 		copy_ratio(pairs, out);
 	else
 		json_object_set_new(out, "pairs", json_integer(rec_json_integer(pairs, "pairs", 0)));
@@ -163,18 +161,6 @@ timing_json(const struct bench_request *r, const json_t *report, json_t *gpu)
 	if (judged)
 		json_object_set_new(t, "judged_launches", json_integer(rec_json_integer(judged, "launches", 0)));
 	return t;
-}
-
-double
-bench_cost(const json_t *timing)
-{
-	const json_t *baseline = json_object_get(timing, "baseline");
-	double ratio = rec_json_number(baseline, "ratio", NAN);
-
-	/* The baseline against itself is 1 by definition. */
-	if (timing && isnan(ratio) && !json_object_get(baseline, "median_us"))
-		ratio = rec_json_number(timing, "median_us", 0) >= LEAST_RATIO_US ? 1 : NAN;
-	return ratio;
 }
 
 /* ---- the run */
