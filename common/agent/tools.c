@@ -4,6 +4,7 @@
 #include "agent/tools.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <math.h>
 
 #include "agent/policy.h"
@@ -299,6 +300,52 @@ tools_describe(const struct task *t, const json_t *evaluations, struct buf *out)
 	}
 }
 
+/* An estimate is said to be one, with what makes it. */
+static void
+add_estimate(struct buf *out, const json_t *estimate)
+{
+	json_t *part;
+	size_t i;
+
+	if (!json_is_object(estimate))
+		return;
+	buf_addf(out, "estimate for %s (by a model, not measured): %.3g us, limited by %s in kernel %s; %" PRId64
+		" threads fit on a multiprocessor\nparts of the estimate:", rec_json_string(estimate, "gpu", ""),
+		rec_json_number(estimate, "time_us", NAN), rec_json_string(estimate, "limiter", ""),
+		rec_json_string(estimate, "kernel", ""), (int64_t)rec_json_integer(estimate, "resident_threads", 0));
+	json_array_foreach(json_object_get(estimate, "parts"), i, part)
+		buf_addf(out, "%s %s %.3g us", i ? "," : "", rec_json_string(part, "name", ""), rec_json_number(part, "time_us", NAN));
+	buf_addc(out, '\n');
+}
+
+static void
+add_ratio(struct buf *out, const json_t *counters, const char *above, const char *below, const char *what)
+{
+	double n = rec_json_number(counters, below, 0);
+
+	if (n > 0)
+		buf_addf(out, "%s: %.3g\n", what, rec_json_number(counters, above, 0) / n);
+}
+
+static void
+add_profile(struct buf *out, const json_t *profile)
+{
+	const json_t *c = json_object_get(profile, "counters");
+	json_t *b;
+	size_t i;
+
+	add_estimate(out, json_object_get(profile, "estimate"));
+	add_ratio(out, c, "lane_instructions", "warp_instructions", "active lanes of 32");
+	add_ratio(out, c, "global_read_sectors", "global_read_requests", "sectors of 32 bytes a global read request");
+	add_ratio(out, c, "global_write_sectors", "global_write_requests", "sectors of 32 bytes a global write request");
+	add_ratio(out, c, "shared_bank_conflicts", "shared_requests", "bank conflicts a shared request");
+	json_array_foreach(json_object_get(profile, "traffic"), i, b)
+		buf_addf(out, "buffer %s of %" PRId64 " bytes: %" PRId64 " read, %" PRId64 " written, in distinct sectors %" PRId64 "\n",
+			rec_json_string(b, "buffer", ""), (int64_t)rec_json_integer(b, "size_bytes", 0),
+			(int64_t)rec_json_integer(b, "read_bytes", 0), (int64_t)rec_json_integer(b, "write_bytes", 0),
+			(int64_t)rec_json_integer(b, "footprint_bytes", 0));
+}
+
 static void
 add_counters(struct buf *out, const json_t *profile)
 {
@@ -396,8 +443,10 @@ run_solution(struct eval *e, const struct task *t, const char *source, enum tool
 	if (r->submitted)
 		buf_adds(&r->text, "submitted\n");
 	tools_describe(t, r->evaluations, &r->text);
-	if (tool == TOOL_PROFILE && strcmp(summary.status, "PASSED") == 0)
+	if (tool == TOOL_PROFILE && strcmp(summary.status, "PASSED") == 0) {
+		add_profile(&r->text, summary.decisive);
 		add_counters(&r->text, summary.decisive);
+	}
 	return 0;
 }
 

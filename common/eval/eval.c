@@ -469,6 +469,10 @@ run_and_judge(struct eval *e, struct gpu_session *gpu, const struct question *q,
 		json_object_set_new(*evaluation, "findings_dropped", json_integer(run.findings_dropped));
 	if (run.counters)
 		json_object_set(*evaluation, "counters", run.counters);
+	if (run.traffic)
+		json_object_set(*evaluation, "traffic", run.traffic);
+	if (run.estimate)
+		json_object_set(*evaluation, "estimate", run.estimate);
 	if (run.printed.len) {
 		buf_elide(&run.printed, PRINTED_BYTES);
 		json_object_set_new(*evaluation, "printed", rec_json_text(run.printed.data, run.printed.len));

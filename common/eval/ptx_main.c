@@ -41,6 +41,8 @@ struct worker {
 	uint64_t schedule;		/* seed of the order of blocks and warps; 0: the plain order */
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
+	const struct roofline_gpu *profile;	/* NULL: counters only */
+	double transfer_us;			/* estimate of what the runtime moves */
 	enum ptx_status status;
 	struct buf reason;
 	struct buf reordered;		/* outputs in another order of blocks and warps, empty when they are the same */
@@ -92,6 +94,7 @@ read_job(struct worker *w, const char *folder)
 	w->buffers = (uint32_t)json_array_size(list);
 	w->checked = rec_json_boolean(job, "checked", 0);
 	w->budget = (uint64_t)rec_json_integer(job, "budget", 0);
+	w->profile = roofline_gpu(rec_json_string(job, "profile", ""));
 	w->schedule = (uint64_t)rec_json_integer(job, "schedule", 0);
 	/* The names stay borrowed from the job, which lives as long as the process. */
 	buf_release(&text);
@@ -268,6 +271,8 @@ launch(struct worker *w, const struct plan_launch *l)
 	if (!charge_launch(w, l, how.kernel))
 		return;
 	options.budget = left_of_budget(w) ? left_of_budget(w) : 1;	/* 0 would be none */
+	options.profile = w->profile;
+	how.registers = w->plan->kernel[l->kernel].registers;
 	memcpy(how.grid, l->grid, sizeof how.grid);
 	memcpy(how.block, l->block, sizeof how.block);
 	memcpy(how.cluster, l->cluster, sizeof how.cluster);
@@ -304,12 +309,27 @@ sectors(uint64_t rows, uint64_t width)
 	return rows * ((width + 31) / 32);
 }
 
+/* An estimate of moving so many sectors, where there is a profile. */
+static void
+estimate_transfer(struct worker *w, uint64_t read, uint64_t written)
+{
+	struct roofline_work work = { .l2_sectors = (double)(read + written), .dram_sectors = (double)read,
+		.dirty_sectors = (double)written };
+	struct roofline_estimate estimate;
+
+	if (!w->profile)
+		return;
+	roofline_time(&work, w->profile, &roofline_fitted, &estimate);
+	w->transfer_us += estimate.time_us;
+}
+
 static void
 set_memory(struct worker *w, const struct plan_memory *m)
 {
 	if (!charge(w, m->height, 1 + m->width / BYTES_PER_COST, "setting memory"))
 		return;
 	w->total.global_write_sectors += sectors(m->height, m->width);
+	estimate_transfer(w, 0, sectors(m->height, m->width));
 	for (uint64_t row = 0; row < m->height; row++) {
 		uint64_t address = m->address + row * m->pitch;
 
@@ -325,6 +345,7 @@ copy_memory(struct worker *w, const struct plan_memory *m)
 		return;
 	w->total.global_read_sectors += sectors(m->height, m->width);
 	w->total.global_write_sectors += sectors(m->height, m->width);
+	estimate_transfer(w, sectors(m->height, m->width), sectors(m->height, m->width));
 	for (uint64_t row = 0; row < m->height; row++) {
 		uint64_t to = m->address + row * m->pitch, from = m->source + row * m->source_pitch;
 
@@ -684,6 +705,56 @@ counters_json(const struct ptx_counters *c)
 		"blocks", (json_int_t)c->blocks);
 }
 
+/* Beside the counters, on a profile workload: instructions by kind, sectors by where they were found. */
+static void
+add_profile_counters(const struct ptx_profile *p, json_t *counters)
+{
+	struct buf name = BUF_INIT;
+
+	for (size_t i = 0; i < MIX_N; i++) {
+		if (!p->mix[i])
+			continue;
+		buf_reset(&name);
+		buf_addf(&name, "%s_instructions", roofline_mix_name(i));
+		json_object_set_new(counters, buf_str(&name), json_integer((json_int_t)p->mix[i]));
+	}
+	json_object_set_new(counters, "l1_hit_sectors", json_integer((json_int_t)p->l1_hit_sectors));
+	json_object_set_new(counters, "l2_sectors", json_integer((json_int_t)p->l2_sectors));
+	json_object_set_new(counters, "dram_sectors", json_integer((json_int_t)p->dram_sectors));
+	buf_release(&name);
+}
+
+static json_t *
+traffic_json(const struct ptx_profile *p)
+{
+	json_t *out = json_array();
+
+	for (uint32_t i = 0; i < p->n_buffers; i++) {
+		const struct ptx_profile_buffer *b = p->buffers[i];
+
+		json_array_append_new(out, json_pack("{s:o, s:I, s:I, s:I, s:I}", "buffer", readable(b->name), "size_bytes",
+			(json_int_t)b->size_bytes, "read_bytes", (json_int_t)b->read_bytes, "write_bytes",
+			(json_int_t)b->write_bytes, "footprint_bytes", (json_int_t)b->footprint_bytes));
+	}
+	return out;
+}
+
+static json_t *
+estimate_json(const struct worker *w, const struct ptx_profile *p)
+{
+	enum { WARP = 32 };
+	json_t *parts = json_array();
+	double total = p->time_us + w->transfer_us, warps = p->longest_work.warps / p->longest_work.blocks;
+
+	for (size_t i = 0; i < roofline_parts(); i++)
+		if (p->longest.part_us[i] >= p->longest.time_us / 20)
+			json_array_append_new(parts, json_pack("{s:s, s:f}", "name", roofline_part_name(i), "time_us",
+				rec_json_round3(p->longest.part_us[i])));
+	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:I}", "gpu", w->profile->title, "time_us", rec_json_round3(total),
+		"limiter", p->longest.limiter, "kernel", readable(p->kernel), "parts", parts, "resident_threads",
+		(json_int_t)(p->longest_work.resident_blocks * warps * WARP));
+}
+
 static const char *
 verdict(const struct worker *w)
 {
@@ -720,6 +791,12 @@ write_report(struct worker *w, const char *folder)
 		counters_json(&w->total), "printed", rec_json_text(buf_str(printed), printed->len));
 	if (ptx_findings_dropped(w->machine))
 		json_object_set_new(report, "findings_dropped", json_integer((json_int_t)ptx_findings_dropped(w->machine)));
+	const struct ptx_profile *profile = ptx_profile(w->machine);
+	if (profile && profile->kernel) {
+		add_profile_counters(profile, json_object_get(report, "counters"));
+		json_object_set_new(report, "traffic", traffic_json(profile));
+		json_object_set_new(report, "estimate", estimate_json(w, profile));
+	}
 	rec_json_dump(report, &text);
 	buf_addf(&path, "%s/report.json", folder);
 	check(io_write_file(buf_str(&path), buf_str(&text), text.len, &err), &err);

@@ -44,6 +44,8 @@ describe_job(const struct cuda_recording *recording, const struct task *t, const
 	}
 	json_t *job = json_pack("{s:o, s:b, s:I, s:I}", "buffers", buffers, "checked", checked, "budget",
 		(json_int_t)RUN_BUDGET, "schedule", (json_int_t)eval_args.schedule);
+	if (w->role == TASK_PROFILE)
+		json_object_set_new(job, "profile", json_string(RUN_PROFILE));
 	rec_json_dump(job, out);
 	json_decref(job);
 }
@@ -95,6 +97,8 @@ read_report(const struct buf *text, struct run_result *result, struct buf *err)
 	result->findings = json_incref(json_object_get(report, "findings"));
 	result->counters = json_incref(json_object_get(report, "counters"));
 	result->findings_dropped = rec_json_integer(report, "findings_dropped", 0);
+	result->traffic = json_incref(json_object_get(report, "traffic"));
+	result->estimate = json_incref(json_object_get(report, "estimate"));
 	json_decref(report);
 	if (!result->status || !json_is_array(result->findings) || !json_is_object(result->counters))
 		return buf_err(err, "the PTX worker's report is not well formed");
@@ -195,7 +199,9 @@ run_release(struct run_result *result)
 	result->others = 0;
 	json_decref(result->findings);
 	json_decref(result->counters);
-	result->findings = result->counters = NULL;
+	json_decref(result->traffic);
+	json_decref(result->estimate);
+	result->findings = result->counters = result->traffic = result->estimate = NULL;
 	buf_release(&result->reason);
 	buf_release(&result->printed);
 }

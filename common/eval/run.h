@@ -12,6 +12,9 @@
 /* Lane instructions of all launches together, past which a run is TIMEOUT: the clock is never asked. */
 #define RUN_BUDGET ((uint64_t)1000000000)
 
+/* The GPU that profile workloads are estimated for: the one that times are checked against. */
+#define RUN_PROFILE "h200"
+
 enum { RUN_MAX_OTHERS = 2 };
 
 struct run_result {
@@ -20,6 +23,7 @@ struct run_result {
 	json_t *findings;	/* array, owned */
 	int64_t findings_dropped;	/* more than the array holds */
 	json_t *counters;	/* object, owned; of all launches; NULL on a GPU */
+	json_t *traffic, *estimate;	/* array and object, owned; of a profile workload on the PTX machine, else NULL */
 	struct buf printed;	/* by device printf */
 	struct tensor outputs[TASK_MAX_TENSORS];	/* task order; set up when status is PASSED */
 	int output_count;

@@ -261,6 +261,30 @@ static const struct field timing[] = {
 		.form = FORM_ID },
 	{ 0 }
 };
+static const struct field traffic[] = {
+	{ "buffer", KIND_STRING, .flags = REQUIRED },
+	{ "size_bytes", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE },
+	{ "read_bytes", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "asked for by the threads" },
+	{ "write_bytes", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE },
+	{ "footprint_bytes", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "in distinct sectors of 32 bytes" },
+	{ 0 }
+};
+static const struct field estimate_part[] = {
+	{ "name", KIND_STRING, .flags = REQUIRED, .about = "dram, l2, shared, issue, fp32, tensor, latency, launch, ..." },
+	{ "time_us", KIND_NUMBER, .flags = REQUIRED | NOT_NEGATIVE },
+	{ 0 }
+};
+static const struct field estimate[] = {
+	{ "gpu", KIND_STRING, .flags = REQUIRED | NONEMPTY },
+	{ "time_us", KIND_NUMBER, .flags = REQUIRED | NOT_NEGATIVE, .about = "by a roofline model, three digits; not measured" },
+	{ "limiter", KIND_STRING, .flags = REQUIRED, .about = "the longest part of the longest launch" },
+	{ "kernel", KIND_STRING, .flags = REQUIRED, .about = "of the longest launch" },
+	{ "parts", KIND_RECORD, .flags = REQUIRED | ARRAY, .about = "of the longest launch, alone; they overlap",
+		.record = "estimate_part" },
+	{ "resident_threads", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE,
+		.about = "of the longest launch, that fit on a multiprocessor" },
+	{ 0 }
+};
 static const struct field evaluation[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED,
 		.about = "of solution, workload, trial, target and protocol", .form = FORM_ID },
@@ -294,6 +318,9 @@ static const struct field evaluation[] = {
 		.about = "counted by the PTX machine" },
 	{ "cost", KIND_NUMBER, .flags = NOT_NEGATIVE | NULLABLE, .about = "weighted sum of counters; no time" },
 	{ "timing", KIND_RECORD, .flags = NULLABLE, .about = "measured on a GPU; in no id", .record = "timing" },
+	{ "traffic", KIND_RECORD, .flags = ARRAY | NULLABLE, .about = "by buffer, on a profile workload", .record = "traffic" },
+	{ "estimate", KIND_RECORD, .flags = NULLABLE, .about = "of a model from the counters; never a measured time",
+		.record = "estimate" },
 	{ "compile_log", KIND_STRING, .flags = NULLABLE, .about = "head and tail, 4 KB" },
 	{ "printed", KIND_STRING, .flags = NULLABLE, .about = "by device code" },
 	{ "final", KIND_BOOLEAN, .flags = 0, .about = "given by the independent verdict" },
@@ -764,6 +791,9 @@ const struct record rec_table[] = {
 	{ "origin", origin, false, NULL },
 	{ "mismatch", mismatch, false, NULL },
 	{ "output_hash", output_hash, false, NULL },
+	{ "traffic", traffic, false, NULL },
+	{ "estimate", estimate, false, NULL },
+	{ "estimate_part", estimate_part, false, NULL },
 	{ "finding", finding, false, NULL },
 	{ "timing", timing, false, NULL },
 	{ "timing_gpu", timing_gpu, false, NULL },
