@@ -518,7 +518,8 @@ HANDLER(cvt_general)
 static handler *
 frequent_pair(const struct mods *mods, enum type to, enum type from, unsigned to_bytes, unsigned from_bytes)
 {
-	if (mods->field[M_SAT] || mods->field[M_SATFINITE] || mods->field[M_FTZ] || mods->field[M_RELU] || mods->field[M_ROUND] > ROUND_RN
+	bool more = mods->field[M_SAT] || mods->field[M_SATFINITE] || mods->field[M_FTZ] || mods->field[M_RELU];
+	if (more || mods->field[M_ROUND] > ROUND_RN
 		|| to_bytes != type_bytes(to) || from_bytes != type_bytes(from))
 		return NULL;
 	for (size_t k = 0; k < sizeof frequent / sizeof *frequent; k++)
@@ -735,7 +736,8 @@ HANDLER(cvt_pack)
 	}
 }
 #define PACK_ROW(type_, bits, is_signed) \
-	{ "cvt", ".pack .sat ." type_ " .s32 .b32", "dU as32 bs32 cb32", .run = { [T_B32] = cvt_pack }, .sub = (bits) | (is_signed) << 7 }
+	{ "cvt", ".pack .sat ." type_ " .s32 .b32", "dU as32 bs32 cb32", .run = { [T_B32] = cvt_pack }, \
+		.sub = (bits) | (is_signed) << 7 }
 
 #define INTEGERS ".u8|.u16|.u32|.u64|.s8|.s16|.s32|.s64"
 #define FLOATS ".f16|.bf16|.f32|.f64"
@@ -746,7 +748,8 @@ HANDLER(cvt_pack)
 static const struct row rows[] = {
 	DECODED("mov", ".pred|.b16|.u16|.s16|.f16|.bf16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128", decode_mov),
 	DECODED("cvta", ".to? .global|.shared|.shared::cta|.shared::cluster|.local|.const|.param|.param::entry .u64", decode_cvta),
-	{ "isspacep", ".global|.shared|.shared::cta|.local|.param|.param::entry", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep } },
+	{ "isspacep", ".global|.shared|.shared::cta|.local|.param|.param::entry", "dP au64", decode_isspacep,
+		.run = { [T_B32] = isspacep } },
 	{ "isspacep", ".shared::cluster", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep }, .sub = 1 },
 	DECODED("cvt", ".sat? " INTEGERS " " INTEGERS, decode_cvt),
 	DECODED("cvt", TO_INTEGER " .ftz? .sat? " INTEGERS " " FLOATS, decode_cvt),
@@ -779,7 +782,8 @@ static const struct row rows[] = {
 	{ "cvt", ".rna .tf32 .f32", "db32 af32", decode_pair, .run = { [T_B32] = cvt_tf32_rna } },
 	{ "cvt", ".rn .tf32 .f32", "db32 af32", decode_pair, .run = { [T_B32] = cvt_tf32_rn } },
 	{ "cvt", ".rz .tf32 .f32", "db32 af32", decode_pair, .run = { [T_B32] = cvt_tf32_rz } },
-	{ "cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f32", "db16 af32 bf32", decode_fp8, .any_order = true, .run = { [T_B32] = cvt_fp8x2_f32 } },
+	{ "cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f32", "db16 af32 bf32", decode_fp8,
+		.run = { [T_B32] = cvt_fp8x2_f32 }, .any_order = true },
 	{ "cvt", ".rn .satfinite .relu? .e4m3x2|.e5m2x2 .f16x2", "db16 ab32", decode_fp8, .run = { [T_B32] = cvt_fp8x2_f16x2 } },
 	{ "cvt", ".rn .relu? .f16x2 .e4m3x2|.e5m2x2", "db32 ab16", decode_fp8, .run = { [T_B32] = cvt_f16x2_fp8x2 } },
 };

@@ -110,8 +110,8 @@ per_register(enum type type)
 }
 
 static void
-gather(const struct insn *i, const struct warp *w, int first, int registers, bool halves, enum type type, uint32_t *out, int row_step,
-	int column_step)
+gather(const struct insn *i, const struct warp *w, int first, int registers, bool halves, enum type type, uint32_t *out,
+	int row_step, int column_step)
 {
 	int e = per_register(type), bits = 32 / e;
 	uint32_t keep = bits == 32 ? FULL : (1u << bits) - 1;

@@ -371,7 +371,9 @@ decode_access(struct decoder *d, const struct mods *mods, const struct statement
 	i->n = (uint8_t)n;
 	i->size = (uint8_t)bytes;
 	i->sub = type_is_signed(type);
-	if (!decode_address(d, address, F_A, &i->imm, &base) || (operands == 3 && !decode_source(d, &s->operands[2], T_B64, true, F_D)))
+	if (!decode_address(d, address, F_A, &i->imm, &base))
+		return false;
+	if (operands == 3 && !decode_source(d, &s->operands[2], T_B64, true, F_D))
 		return false;
 	unsigned have = decode_registers(d, data, n, type, stores_them);
 	if (!have)
@@ -380,7 +382,12 @@ decode_access(struct decoder *d, const struct mods *mods, const struct statement
 	i->buffer_hint = (uint16_t)have;
 	if (bytes == 16 && i->space == PTX_SPACE_PARAM)
 		return decode_fail(d, "from parameters");
-	i->run = bytes == 16 ? stores_them ? store_128 : load_128 : stores_them ? stores[log2_of(bytes)][log2_of(have) - 1] : loads[i->sub][log2_of(bytes)][log2_of(have) - 1];
+	if (bytes == 16)
+		i->run = stores_them ? store_128 : load_128;
+	else if (stores_them)
+		i->run = stores[log2_of(bytes)][log2_of(have) - 1];
+	else
+		i->run = loads[i->sub][log2_of(bytes)][log2_of(have) - 1];
 	i->flag = mods->field[M_VOLATILE];
 	if (i->space == PTX_SPACE_PARAM && !decode_param_access(d, address, stores_them, have))
 		return false;
@@ -494,8 +501,8 @@ decode_policy_of(struct decoder *d, const struct row *row, const struct mods *mo
 	" .L2::evict_unchanged|.L2::evict_first?"
 
 static const struct row rows[] = {
-	{ .opcode = "ld", .pattern = ".mmio? " ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4|.v8? " MEMORY_TYPES, .decode = decode_ld,
-		.any_order = true },
+	{ .opcode = "ld", .pattern = ".mmio? " ORDER " " SCOPE " " SPACES " " HINTS " .v2|.v4|.v8? " MEMORY_TYPES,
+		.decode = decode_ld, .any_order = true },
 	DECODED("ldu", ".global? .v2|.v4|.v8? " MEMORY_TYPES, decode_ld),
 	{ .opcode = "st", .pattern = ".mmio? " ORDER_ST " " SCOPE " " SPACES " " HINTS_ST " .v2|.v4|.v8? " MEMORY_TYPES,
 		.decode = decode_st, .any_order = true },

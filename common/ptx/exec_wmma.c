@@ -96,7 +96,8 @@ element_address(const struct warp *w, const uint32_t *registers, enum type type,
 }
 
 static void
-get_fragment(const struct warp *w, const uint32_t *registers, enum matrix_shape shape, char fragment, enum type type, uint32_t *out)
+get_fragment(const struct warp *w, const uint32_t *registers, enum matrix_shape shape, char fragment, enum type type,
+	uint32_t *out)
 {
 	int rows, columns, bits = element_bits(type), count;
 	fragment_extent(shape, fragment, &rows, &columns);
@@ -176,7 +177,8 @@ move_matrix(const struct insn *i, struct warp *w, bool stores_them)
 		}
 	for (int k = used; !stores_them && k < registers; k++)
 		memcpy(REG(u32, i->list[k]), REG(u32, i->list[k - used]), LANES * 4);
-	count_lines(i, w, start, stride, i->flag ? columns : rows, (uint32_t)(i->flag ? rows : columns) * (uint32_t)bits / 8, stores_them);
+	uint32_t line_bytes = (uint32_t)((i->flag ? rows : columns) * bits) / 8;
+	count_lines(i, w, start, stride, i->flag ? columns : rows, line_bytes, stores_them);
 }
 
 HANDLER(wmma_load)

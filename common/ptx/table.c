@@ -32,7 +32,8 @@ static const struct {
 	{ ".relaxed", M_VOLATILE, ORDER_RELAXED }, { ".acquire", M_VOLATILE, ORDER_ACQUIRE },
 	{ ".release", M_VOLATILE, ORDER_RELEASE }, { ".acq_rel", M_VOLATILE, ORDER_BOTH }, { ".sc", M_VOLATILE, ORDER_BOTH },
 	{ ".cta", M_SCOPE, SCOPE_BLOCK }, { ".cluster", M_SCOPE, SCOPE_CLUSTER }, { ".gpu", M_SCOPE, SCOPE_GRID },
-	{ ".gl", M_SCOPE, SCOPE_GRID }, { ".sys", M_SCOPE, SCOPE_GRID }, { ".mmio", M_VOLATILE, 1 }, { ".to", M_TO, 1 }, { ".up", M_DIRECTION, 1 },
+	{ ".gl", M_SCOPE, SCOPE_GRID }, { ".sys", M_SCOPE, SCOPE_GRID }, { ".mmio", M_VOLATILE, 1 }, { ".to", M_TO, 1 },
+	{ ".up", M_DIRECTION, 1 },
 	{ ".down", M_DIRECTION, 2 }, { ".bfly", M_DIRECTION, 3 }, { ".idx", M_DIRECTION, 4 }, { ".any", M_DIRECTION, 1 },
 	{ ".all", M_DIRECTION, 2 }, { ".uni", M_DIRECTION, 3 }, { ".ballot", M_DIRECTION, 4 }, { ".l", M_DIRECTION, 1 },
 	{ ".r", M_DIRECTION, 2 }, { ".wrap", M_WRAP, 1 }, { ".clamp", M_WRAP, 2 }, { ".shiftamt", M_SHIFTAMT, 1 },
@@ -48,7 +49,8 @@ static const struct {
 };
 
 static const struct rows *const segments[] = {
-	&rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_async, &rows_atomic, &rows_warp, &rows_matrix,
+	
+	rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_async, &rows_atomic, &rows_warp, &rows_matrix,
 	&rows_wmma, &rows_cluster, &rows_control,
 };
 enum { N_SEGMENTS = sizeof segments / sizeof *segments };

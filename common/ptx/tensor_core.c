@@ -63,7 +63,8 @@ result_bits(int64_t sum, int32_t unit, enum type out)
 
 /* Infinities and NaN: what any order of additions gives. */
 static uint32_t
-special_result(enum type ta, enum type in, enum type out, const uint32_t *a, const uint32_t *b, int stride, int depth, uint32_t c)
+special_result(enum type ta, enum type in, enum type out, const uint32_t *a, const uint32_t *b, int stride,
+	int depth, uint32_t c)
 {
 	double sum = 0;
 	for (int k = 0; k < depth; k++) {
@@ -94,8 +95,8 @@ aligned(__m256i v, int up, __m256i down)
 
 /* Eight results of one row: sums of at most 16 products, in two halves that fit 32 bits each. */
 static void
-eight_results(const struct numbers *a, const struct numbers *b, const struct numbers *c, int row, int columns, int depth, int from,
-	int64_t *sum, int32_t *greatest)
+eight_results(const struct numbers *a, const struct numbers *b, const struct numbers *c, int row, int columns, int depth,
+	int from, int64_t *sum, int32_t *greatest)
 {
 	const int32_t *am = a->mantissa + row * depth, *ae = a->exponent + row * depth;
 	const int32_t *bm = b->mantissa + from, *be = b->exponent + from;
