@@ -2,9 +2,17 @@
  *
  * A warp is run as a group of lanes that stand at the same instruction; the other lanes wait, each with its
  * own key (depth of calls, instruction index). The group with the deepest call and the lowest index runs next
- * (layout.c orders the code so that this reconverges); lanes in a collective wait for all lanes it names. Two
- * turns keep it fair: a group that has run long while others of its warp could is deferred until those had
- * their turn, and a warp hands over after its quantum. So spin locks end, between lanes as between warps. */
+ * (layout.c orders the code so that this reconverges); lanes in a collective wait for all lanes it names. Which
+ * group is first decides where lanes meet again, never whether they go on.
+ *
+ * Progress: a lane that can go on does, after finitely many instructions. A group that has run long while others of
+ * its warp could is deferred, and deferred lanes run again only when all lanes that can run are: each deferral takes a
+ * lane at least, so there are at most 32 before each had its turn. A warp hands over after its quantum, and each has
+ * one in a round of its block; resident.c says the same of blocks. Left out is only a warp that spins: probe_warp saw
+ * each group of its lanes come back to a state (places, masks, registers) it was in, while nothing in memory changed
+ * and it came to no barrier. What lanes do depends on registers and memory alone, so they do it for ever while memory
+ * stays as it is; core->stores counts what may have changed it, and then the warp is looked at again. So spin locks
+ * end, between lanes as between warps and blocks, and who can never go on is known. */
 #include <string.h>
 
 #include "base/die.h"
