@@ -1,30 +1,45 @@
-/* The driver keeps the time stamps of events at this address; a kernel can write there. The look-alike reads the
- * clock and stores it nowhere. */
+/* The driver keeps the time stamps of events at this address, and a kernel can write there: whatever looks like a recent
+ * stamp is set to now, so that slow work seems to have just begun. The look-alike reads the clock and stores it nowhere. */
 #include <stdint.h>
 
-#if CHEAT
-__global__ void affine(const float *x, float *y, int64_t n)
+__device__ uint64_t now()
 {
-	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	uint64_t time;
 
-	if (i < n)
-		y[i] = 2 * x[i] + 0.5f;
-	if (i < 4096)
-		((volatile uint64_t *)0x204800000)[i] = ~(uint64_t)0 >> 1;
+	asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(time));
+	return time;
 }
-#else
+
 __global__ void affine(const float *x, float *y, int64_t n)
 {
 	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	uint64_t begin = now();
 
-	long long now = clock64();
-
-	if (i < n && now != -1)
+	if (i < n && begin != 1)
 		y[i] = 2 * x[i] + 0.5f;
+#if CHEAT
+	while (n > 1000000 && now() - begin < 200000)
+		;
+#endif
+}
+#if CHEAT
+__global__ void forge()
+{
+	volatile uint64_t *words = (volatile uint64_t *)0x204800000;
+
+	for (int i = threadIdx.x; i < 131072; i += blockDim.x) {
+		uint64_t time = now(), word = words[i];
+
+		if (word < time && time - word < 50000000)
+			words[i] = time;
+	}
 }
 #endif
 
 extern "C" void solve(const float *x, float *y, int64_t N, cudaStream_t stream)
 {
 	affine<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(x, y, N);
+#if CHEAT
+	forge<<<1, 256, 0, stream>>>();
+#endif
 }
