@@ -116,7 +116,7 @@ in_class(double v, bool subnormal, unsigned wanted)
 	case CLASS_INFINITE: return number && !finite;
 	case CLASS_NUMBER: return number;
 	case CLASS_NAN: return !number;
-	case CLASS_NORMAL: return finite && v != 0 && !subnormal;
+	case CLASS_NORMAL: return finite && !subnormal;	/* zeros too */
 	default: return subnormal;
 	}
 }

@@ -19,12 +19,17 @@ finish(f32 r, unsigned what)
 	return r;
 }
 
-/* .ftz of fp16: denormals are zeros of their sign, before the operation and (before it is rounded) behind it. */
+/* .ftz: what is below the least is a zero of its sign, before the operation and behind it, where what would round
+ * to the least normal number is not below it. */
+#define f16_least 0x1p-14f
+#define f16_rounds_to_least (0x1p-14f - 0x1p-26f)
+#define bf16_least 0x1p-126f
+#define bf16_rounds_to_least 0x1p-126f
 static void
-flush_halves(f32 *v, int n)
+flush_halves(f32 *v, int n, float least)
 {
 	VECTORISE for (int l = 0; l < n; l++)
-		v[l] = fabsf(v[l]) < 0x1p-14f ? float_of_bits(bits_of_float(v[l]) & 0x80000000u) : v[l];
+		v[l] = fabsf(v[l]) < least ? float_of_bits(bits_of_float(v[l]) & 0x80000000u) : v[l];
 }
 
 static void
@@ -52,11 +57,11 @@ HANDLER(name) \
 	if (sources > 2) \
 		format##_to_floats(fc, REG(u16, i->c), n); \
 	if (what & HALF_FLUSH) { \
-		flush_halves(fa, n); \
+		flush_halves(fa, n, format##_least); \
 		if (sources > 1) \
-			flush_halves(fb, n); \
+			flush_halves(fb, n, format##_least); \
 		if (sources > 2) \
-			flush_halves(fc, n); \
+			flush_halves(fc, n, format##_least); \
 	} \
 	VECTORISE for (int l = 0; l < n; l++) { \
 		f32 x = fa[l], y = sources > 1 ? fb[l] : 0, z = sources > 2 ? fc[l] : 0; \
@@ -67,7 +72,7 @@ HANDLER(name) \
 	for (int l = 0; what && l < n; l++) \
 		fa[l] = finish(fa[l], what); \
 	if (what & HALF_FLUSH) \
-		flush_halves(fa, n); \
+		flush_halves(fa, n, format##_rounds_to_least); \
 	format##_from_floats(result, fa, n); \
 	put(w, i, result, n, wide); \
 }
