@@ -176,6 +176,23 @@ $(BUILD)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(c
 endef
 $(foreach t,$(FUZZ),$(eval $(call fuzz_rule,$(t))))
 
+# ---- probes: what an H200 answers for every row of the instruction table, and that the PTX machine answers the same
+PROBES := $(call objects,$(filter-out %/coverage.c %/collect.c,$(wildcard tests/gpu/coverage/*.c)))
+$(BUILD)/test/t_ptx_h200: $(PROBES)
+$(BUILD)/test/t_ptx_h200: LDLIBS := $(call archives,$(LIBS_ptx)) $(LDLIBS)
+$(BUILD)/test/coverage: $(call objects,tests/gpu/coverage/coverage.c) $(PROBES) $(call archives,$(LIBS_ptx))
+	@mkdir -p $(@D)
+	@echo '  LD   $@'
+	$(Q)$(CC) $(LDFLAGS) -o $@.tmp $^ $(LDLIBS)
+	$(Q)mv $@.tmp $@
+$(BUILD)/test/collect: tests/gpu/coverage/collect.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -D_GNU_SOURCE $(CFLAGS) -o $@.tmp $< -ldl
+	$(Q)mv $@.tmp $@
+.PHONY: coverage
+coverage: $(BUILD)/test/t_ptx_h200 ## count the rows of the instruction table that an H200 has confirmed
+	$<
+
 # ---- man pages: the source's @OPTIONS@ line is replaced by what the program's table prints
 MAN := $(PROGRAMS:%=$(BUILD)/man/km-%.1)
 .PHONY: man

@@ -100,10 +100,15 @@ open_nan(const struct spelling *s, const struct operand_type *destination)
 			return 64;
 	if (!strcmp(s->row->opcode, "abs") || !strcmp(s->row->opcode, "neg"))
 		return destination->class == 'f' && destination->bits == 32 ? 32 : 0;
-	static const char *const copies[] = { "cvt.f32.f32", "cvt.ftz.f64.f32", "cvt.rn.bf16.f64", "cvt.rna.tf32.f32" };
-	for (unsigned k = 0; k < 4; k++)
+	static const char *const copies[] = { "cvt.f32.f32", "cvt.ftz.f64.f32" };
+	for (unsigned k = 0; k < 2; k++)
 		if (!strcmp(s->text, copies[k]))
 			return destination->bits;
+	if (strstr(s->text, ".bf16.f64"))
+		return 16;
+	if (!strcmp(s->text, "cvt.rm.f32.bf16") || !strcmp(s->text, "cvt.rp.f32.bf16")
+		|| (strstr(s->text, ".tf32.f32") && (spelling_has(s, ".relu") || spelling_has(s, ".rna"))))
+		return 32;
 	return 0;
 }
 
