@@ -11,7 +11,7 @@
 #include "rec/json.h"
 #include "eval/tolerance.h"
 
-enum { WALL_MS = 120000, TRIES = 2 };
+enum { WALL_MS = 120000, TRIES = 2, NOISE_PAIRS = 50 };
 #define HUGE_VAL_JSON 1e300	/* JSON has no infinity */
 
 /* ---- the job */
@@ -54,7 +54,8 @@ add_outputs(const struct task *t, const struct task_workload *w, uint64_t seed, 
 static int
 pack(const struct bench_request *r, struct message *m, struct buf *err)
 {
-	json_t *job = json_pack("{s:s, s:I}", "do", "time", "seed", (json_int_t)(r->key.seed & 0x7fffffff));
+	json_t *job = json_pack("{s:s, s:I, s:i}", "do", "time", "seed", (json_int_t)(r->key.seed & 0x7fffffff), "noise_pairs",
+		r->noise_pairs ? r->noise_pairs : NOISE_PAIRS);
 	struct generate_job inputs[TASK_MAX_TENSORS];
 
 	message_release(m);

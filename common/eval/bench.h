@@ -22,6 +22,7 @@ struct bench_request {
 	const char *baseline_id, *baseline_folder;
 	const struct cuda_recording *baseline_recording;
 	struct store *store;			/* takes the samples */
+	int noise_pairs;			/* of the solution against itself; 0: 50 */
 	bool any_outputs;			/* for tests of the clock: outputs may differ from the baseline's */
 };
 

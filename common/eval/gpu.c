@@ -56,7 +56,8 @@ pack_check(const struct task *t, const char *folder, const struct cuda_recording
 		if (others[i].bytes)
 			buf_add(&m->part[5], others[i].data, others[i].bytes);
 	m->parts = 6;
-	return gpu_add_file(folder, "device.ptx", &m->part[2], err) || gpu_add_file(folder, "device.fatbin", &m->part[3], err) ? -1 : 0;
+	return gpu_add_file(folder, "device.ptx", &m->part[2], err)
+		|| gpu_add_file(folder, "device.fatbin", &m->part[3], err) ? -1 : 0;
 }
 
 /* ---- the answer */

@@ -35,8 +35,9 @@ struct gpu_session {
 };
 void gpu_session_close(struct gpu_session *session);
 
-/* Runs the one call of the recording thrice (see common/cuda/gpu_check.c), once after a call on other inputs (may be NULL). 0 with result filled (release it), or -1
- * with a sentence: infrastructure. result->other[] holds outputs of later runs that are not those of the first. */
+/* Runs the one call of the recording thrice (see common/cuda/gpu_check.c), the last time after a call on other inputs
+ * (may be NULL). 0 with result filled (release it), or -1 with a sentence: infrastructure. result->other[]
+ * holds outputs of later runs that are not those of the first. */
 int gpu_run(struct gpu_session *session, const struct task *t, const struct task_workload *w, const char *build_folder,
 	const struct cuda_recording *recording, const struct tensor *inputs, const struct tensor *others, struct run_result *result,
 	struct buf *err);

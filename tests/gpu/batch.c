@@ -15,7 +15,7 @@
 enum { MAX_CANDIDATES = 2000, BENCH_ELEMENTS = 30000000 };
 
 static const char *const bad_bodies[] = {
-	"for (volatile int64_t k = n; k >= 0; k = n) ;",		/* never ends */
+	"while (clock64() >= 0) ;",		/* never ends */
 	"y[(i + 1) << 40] = 1;",					/* illegal address */
 	"*(double *)((char *)y + 4) = x[0];",				/* misaligned */
 	"__trap();",

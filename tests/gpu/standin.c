@@ -238,7 +238,14 @@ cuFuncGetParamInfo(CUfunction f, size_t i, size_t *offset, size_t *bytes)
 	return i < 3 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-CUresult cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfunction f) { (void)a, (void)f; *value = 0; return CUDA_SUCCESS; }
+CUresult
+cuFuncGetAttribute(int *value, CUfunction_attribute a, CUfunction f)
+{
+	(void)a, (void)f;
+	*value = 0;
+	return CUDA_SUCCESS;
+}
+
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) { (void)f, (void)a, (void)v; return state(); }
 
 CUresult
@@ -365,7 +372,14 @@ cuMemsetD2D32Async(CUdeviceptr p, size_t pitch, unsigned int v, size_t n, size_t
 }
 
 static CUresult copy(void *to, const void *from, size_t n) { if (!sticky) memmove(to, from, n); return state(); }
-CUresult cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) { (void)s; return copy(host(to), host(from), n); }
+
+CUresult
+cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)
+{
+	(void)s;
+	return copy(host(to), host(from), n);
+}
+
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t n, CUstream s) { (void)s; return copy(host(to), from, n); }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t n, CUstream s) { (void)s; return copy(to, host(from), n); }
 CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t n) { return copy(host(to), from, n); }

@@ -43,7 +43,8 @@ load(void **unused)
 static void
 read_elements_are_those_of_the_whole(void **unused)
 {
-	struct tensor whole[TASK_MAX_TENSORS], parts[2] = { { .dtype = DTYPE_FLOAT32, .rank = 1 }, { .dtype = DTYPE_FLOAT64, .rank = 1 } };
+	struct tensor parts[2] = { { .dtype = DTYPE_FLOAT32, .rank = 1 }, { .dtype = DTYPE_FLOAT64, .rank = 1 } };
+	struct tensor whole[TASK_MAX_TENSORS];
 	struct generate_job jobs[TASK_MAX_TENSORS];
 	struct buf err = BUF_INIT;
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 __global__ void scale(const float *x, float *y, int64_t n)
 {
-	for (volatile int64_t i = n; i >= 0; i = n)
+	while (clock64() >= 0)
 		;
 	y[0] = x[0];
 }
