@@ -222,6 +222,35 @@ what_a_call_leaves_in_device_memory_is_found(void **state)
 	}
 }
 
+/* Whether a race or an element that was left out does harm, the outputs tell; the record keeps both. */
+static void
+warnings_decide_nothing(void **state)
+{
+	struct eval_summary summary;
+	json_t *list = evaluate(SOLUTION("float v = i < n ? x[n - 1 - i] : 0; tile[threadIdx.x & 31] = v; __syncthreads();"
+		" if (i < n) y[i] = v + c[0] + 0 * tile[0];"), EVAL_VISIBLE, &summary);
+
+	(void)state;
+	assert_string_equal(summary.status, "PASSED");
+	const json_t *findings = json_object_get(json_array_get(list, 0), "findings");
+	assert_int_equal(json_array_size(findings), 1);
+	const json_t *finding = json_array_get(findings, 0);
+	assert_string_equal(rec_json_string(finding, "severity", ""), "warning");
+	assert_string_equal(rec_json_string(finding, "check", ""), "racecheck");
+	assert_string_equal(rec_json_string(finding, "kind", ""), "write_write");
+	assert_int_equal(rec_json_integer(finding, "line", 0), 6);
+	assert_int_equal(rec_json_integer(finding, "other_line", 0), 6);
+	assert_string_equal(rec_json_string(finding, "buffer", ""), "tile");
+	json_decref(list);
+	list = evaluate(SOLUTION("if (i < n - 3) y[i] = x[n - 1 - i] + c[0];"), EVAL_VISIBLE, &summary);
+	assert_string_equal(summary.status, "INCORRECT_NUMERICAL");
+	finding = json_array_get(json_object_get(summary.decisive, "findings"), 0);
+	assert_string_equal(rec_json_string(finding, "kind", ""), "never_written");
+	assert_string_equal(rec_json_string(finding, "message", ""),
+		"Output y: 3 of 1003 elements never written, first at [1000].");
+	json_decref(list);
+}
+
 static void
 held_out_workloads_are_for_the_final_verdict_only(void **state)
 {
@@ -263,9 +292,9 @@ faults_are_named_with_their_line(void **state)
 		{ "tile[0] = 0; if (threadIdx.x & 1) __syncthreads(); if (i < n) y[i] = x[n - 1 - i] + c[0] + 0 * tile[0];",
 			"RUNTIME_ERROR", "synccheck", "divergent_barrier", 6 },
 		{ "tile[0] = 0; if (i < n) y[i] = x[i] + c[0];", "INCORRECT_NUMERICAL", NULL, NULL, 0 },
-		{ "tile[0] = 0; if (i < n - 1) y[i] = x[n - 1 - i] + c[0];", "INCORRECT_NUMERICAL", NULL, NULL, 0 },
+		{ "tile[0] = 0; if (i < n - 1) y[i] = x[n - 1 - i] + c[0];", "INCORRECT_NUMERICAL", "initcheck", "never_written", 0 },
 		{ "((float *)x)[i < n ? i : 0] = 0;", "RUNTIME_ERROR", "memcheck", "read_only_write", 6 },
-		{ "tile[0] = 0; while (n) if (*(volatile const float *)c == 12345.0f) n = 0;", "TIMEOUT", NULL, NULL, 0 },
+		{ "tile[0] = 0; while (n) if (*(volatile const float *)c == 12345.0f) n = 0;", "RUNTIME_ERROR", "synccheck", "deadlock", 6 },
 		{ "undeclared = 1;", "COMPILE_ERROR", "compiler", "error", 6 },
 		/* look-alikes that are right: lanes may leave before a barrier, and stop in different rounds of a loop */
 		{ "tile[0] = 0; if (i >= n) return; __syncthreads(); y[i] = x[n - 1 - i] + c[0];", "PASSED", NULL, NULL, 0 },
@@ -375,6 +404,7 @@ main(void)
 		cmocka_unit_test(a_right_solution_passes_with_a_cost),
 		cmocka_unit_test(variables_may_point_at_one_another),
 		cmocka_unit_test(what_a_call_leaves_in_device_memory_is_found),
+		cmocka_unit_test(warnings_decide_nothing),
 		cmocka_unit_test(what_depends_on_the_order_of_blocks_is_found), cmocka_unit_test(blocks_may_wait_for_each_other),
 		cmocka_unit_test(held_out_workloads_are_for_the_final_verdict_only),
 		cmocka_unit_test(an_answer_is_kept_and_not_run_again), cmocka_unit_test(faults_are_named_with_their_line),
