@@ -52,7 +52,8 @@ enum eval_select {
 struct eval_summary {
 	const char *status;		/* PASSED, or that of the first workload that did not pass */
 	const json_t *decisive;		/* that evaluation, or the profile one when PASSED; borrowed from the array */
-	double cost;			/* NAN unless PASSED and profiled */
+	double cost;			/* NAN unless PASSED and profiled; on a GPU the time of the bench workload over
+					 * that of the baseline, NAN where none was measured */
 };
 
 /* Evaluates a solution on the selected workloads, stopping at the first failure. *evaluations gets a
@@ -77,7 +78,8 @@ void eval_solution_id(const char *task_id, const char *source, char out[HASH_ID_
 /* Runs both executable forms (where there are two) on the check workloads with generated inputs, and the
  * worked examples against the oracle. 1 agree; 0 refused, with a sentence in err and a word in *code:
  * forms_disagree, example_wrong, oracle_fails, reference_does_not_compile, reference_crashed,
- * reference_out_of_bounds, reference_timeout, reference_exited; -1 ours. */
+ * reference_out_of_bounds, reference_timeout, reference_exited; and where a kernel that does not do the work would
+ * pass: zeros_pass, constant_passes, inputs_unused, identity_passes, half_passes; -1 ours. */
 int eval_check_task(struct eval *e, const struct task *t, const char **code, struct buf *err);
 
 /* NULL on the PTX machine. Borrowed. */
