@@ -135,16 +135,14 @@ static void
 a_fault_leaves_others_alone(void **unused)
 {
 	struct eval_summary summary;
+	json_t *list = evaluate("standin_faults", 1, &summary);
 
 	(void)unused;
-	for (int i = 1; i <= 2; i++) {
-		json_t *list = evaluate("standin_faults", i, &summary);
-		assert_string_equal(summary.status, "RUNTIME_ERROR");
-		json_decref(list);
-		list = evaluate("standin_works", i, &summary);
-		assert_string_equal(summary.status, "PASSED");
-		json_decref(list);
-	}
+	assert_string_equal(summary.status, "RUNTIME_ERROR");
+	json_decref(list);
+	list = evaluate("standin_works", 1, &summary);
+	assert_string_equal(summary.status, "PASSED");
+	json_decref(list);
 }
 
 /* Comes last: the GPUs stay sick. */
