@@ -170,7 +170,8 @@ multiply_adds(struct slice s)
 static enum roofline_tensor
 tensor_type(struct slice s)
 {
-	static const struct { const char *part; enum roofline_tensor type; } types[] = { { ".f64", TENSOR_FP64 }, { ".tf32", TENSOR_TF32 },
+	static const struct { const char *part; enum roofline_tensor type; } types[] = {
+		{ ".f64", TENSOR_FP64 }, { ".tf32", TENSOR_TF32 },
 		{ ".e4m3", TENSOR_FP8 }, { ".e5m2", TENSOR_FP8 }, { ".s8", TENSOR_INT8 }, { ".u8", TENSOR_INT8 } };
 	for (size_t k = 0; k < sizeof types / sizeof *types; k++)
 		if (contains(s, types[k].part))
@@ -209,7 +210,8 @@ bool
 cost_past_l1(const struct machine_core *core, uint32_t place)
 {
 	struct slice s = core->image->sources[place].opcode;
-	return contains(s, ".cg") || contains(s, ".cv") || contains(s, ".volatile") || contains(s, ".relaxed") || contains(s, ".acquire");
+	return contains(s, ".cg") || contains(s, ".cv") || contains(s, ".volatile") || contains(s, ".relaxed")
+		|| contains(s, ".acquire");
 }
 
 /* ---- readiness of registers: a table by frame offset, which the frame's size bounds */

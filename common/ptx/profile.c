@@ -404,7 +404,8 @@ latency_of(const struct profile *p, const struct site *s, const struct cost *c)
  * when its operands are there, but none before a barrier that stands in front of it, and one is issued in a cycle. A
  * block that loops back to itself is counted in its second round, with what the first left under way. */
 static double
-path_of(const struct profile *p, const struct machine_core *core, struct cost_ready *ready, uint32_t from, uint32_t to, bool loops)
+path_of(const struct profile *p, const struct machine_core *core, struct cost_ready *ready, uint32_t from, uint32_t to,
+	bool loops)
 {
 	double fence = 0, start = 0, end = 0, done = 0;
 	cost_ready_reset(ready);

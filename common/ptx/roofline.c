@@ -86,8 +86,8 @@ roofline_resident(const struct roofline_gpu *gpu, uint32_t threads, uint32_t reg
 
 /* ---- names */
 
-static const char *const mix_names[MIX_N] = { "fp32", "fp64", "fp16", "integer", "special", "convert", "move", "tensor", "global",
-	"shared", "local", "constant", "atomic", "warp", "control", "barrier", "other" };
+static const char *const mix_names[MIX_N] = { "fp32", "fp64", "fp16", "integer", "special", "convert", "move", "tensor",
+	"global", "shared", "local", "constant", "atomic", "warp", "control", "barrier", "other" };
 
 const char *
 roofline_mix_name(size_t mix)
@@ -100,8 +100,8 @@ enum part {
 	PART_SHUFFLE, PART_TENSOR, PART_ATOMICS, PART_LATENCY, PART_BLOCKS, PART_LAUNCH,
 	PART_N
 };
-static const char *const part_names[PART_N] = { "dram", "l2", "shared", "issue", "fp32", "fp64", "fp16", "integer", "special", "convert",
-	"shuffle", "tensor", "atomics", "latency", "blocks", "launch" };
+static const char *const part_names[PART_N] = { "dram", "l2", "shared", "issue", "fp32", "fp64", "fp16", "integer", "special",
+	"convert", "shuffle", "tensor", "atomics", "latency", "blocks", "launch" };
 
 size_t
 roofline_parts(void)
@@ -127,7 +127,8 @@ busiest(const struct roofline_work *w, const struct roofline_gpu *gpu)
 
 /* Clocks that a multiprocessor's units take, with all the work on one of them. */
 static void
-time_units(const struct roofline_work *w, const struct roofline_gpu *gpu, const struct roofline_parameters *p, double clocks[PART_N])
+time_units(const struct roofline_work *w, const struct roofline_gpu *gpu, const struct roofline_parameters *p,
+	double clocks[PART_N])
 {
 	enum { SCHEDULERS = 4, LANES_OF_WARP = 32 };
 	clocks[PART_ISSUE] = w->issue_slots / SCHEDULERS / p->issue;

@@ -5,7 +5,8 @@
 #include "ptx_rig.h"
 
 static const char copy_text[] = RIG_HEADER
-	".visible .entry copy(.param .u64 in, .param .u64 out)\n{\n\t.reg .b32 %r<8>;\n\t.reg .f32 %f<2>;\n\t.reg .b64 %rd<8>;\n"
+	".visible .entry copy(.param .u64 in, .param .u64 out)\n{\n\t.reg .b32 %r<8>;\n"
+	"\t.reg .f32 %f<2>;\n\t.reg .b64 %rd<8>;\n"
 	"\tld.param.u64 %rd1, [in];\n\tld.param.u64 %rd2, [out];\n\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %ntid.x;\n"
 	"\tmov.u32 %r3, %tid.x;\n\tmad.lo.s32 %r4, %r1, %r2, %r3;\n\tmul.wide.s32 %rd3, %r4, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n"
 	"\tadd.s64 %rd5, %rd2, %rd3;\n\tld.global.f32 %f1, [%rd4];\n\tld.global.f32 %f1, [%rd4];\n\tst.global.f32 [%rd5], %f1;\n\tret;\n}\n";
