@@ -3,7 +3,7 @@
 # Runs programs on a GPU and on the PTX machine (km-run), the same binaries, and compares what they leave bit for bit.
 # PATH is a folder of solutions (files that export solve()), or of kernels (files that include kernels.h).
 # A line for each: GROUP, name, same|close|different|status, figures, what explains a difference. Then the counts.
-# KM_OUT says where km-run was built.
+# KM_OUT says where km-run was built; NVCC_OPTIONS are added to the command line of nvcc.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 jobs=1 folder=
@@ -30,7 +30,7 @@ build() { # group, file: a program, and the PTX in it
 	name=${group}__$(printf %s "$file" | md5sum | head -c 6)_$name
 	grep -q '"kernels.h"' "$file" && mode=kernels
 	mkdir -p "$work/$name.keep"
-	if timeout 300 nvcc -std=c++17 -arch=sm_90 -O2 -w -lineinfo -cudart shared -keep -keep-dir "$work/$name.keep" \
+	if timeout 300 nvcc -std=c++17 -arch=sm_90 -O2 -w -lineinfo -cudart shared ${NVCC_OPTIONS:-} -keep -keep-dir "$work/$name.keep" \
 		-DSOLUTION="\"$file\"" -DKERNELS="\"$file\"" -I"$(dirname "$file")" -o "$work/$name" "$here/$mode.cu" \
 		>"$work/$name.log" 2>&1; then
 		cat "$work/$name.keep"/*.ptx >"$work/$name.ptx" 2>/dev/null
