@@ -31,8 +31,8 @@ void sections_put_trajectory(struct sections *s, const json_t *old, json_t *traj
 json_t *sections_solution(const struct sections *s, const char *id);
 json_t *sections_trajectory(const struct sections *s, const char *id);
 
-/* From the evaluations that are not final: PASSED with its cost (NAN: not profiled; on a GPU bench_cost of its time), or the first that
- * failed. *status is static or borrowed, NULL when the solution was never evaluated. */
+/* From the evaluations that are not final: PASSED with its cost (NAN: not profiled; on a GPU bench_cost of its time), or
+ * the first that failed. *status is static or borrowed, NULL when the solution was never evaluated. */
 struct sections_verdict {
 	const char *status;
 	const json_t *decisive;		/* the failing evaluation, or the profile one; borrowed */
