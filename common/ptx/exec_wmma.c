@@ -348,7 +348,7 @@ static const struct row rows[] = {
 	DECODED("wmma", ".mma .sync .aligned .row|.col .row|.col " SHAPES " .rn? .f32 .bf16 .bf16 .f32", decode_mma),
 	DECODED("wmma", ".mma .sync .aligned .row|.col .row|.col " SHAPES " .s32 .s8|.u8 .s8|.u8 .s32 .satfinite?", decode_mma),
 	DECODED("wmma", ".mma .sync .aligned .row|.col .row|.col .m16n16k8 .f32 .tf32 .tf32 .f32", decode_mma),
-	DECODED("wmma", ".mma .sync .aligned .row|.col .row|.col .m8n8k4 .rn? .f64 .f64 .f64 .f64", decode_mma),
+	DECODED("wmma", ".mma .sync .aligned .row|.col .row|.col .m8n8k4 .rn? .f64 .f64 .f64 .f64 .rn?", decode_mma),
 	DECODED("wmma", ".mma .sync .aligned .row .col .m8n8k32 .s32 .s4|.u4 .s4|.u4 .s32 .satfinite?", decode_mma),
 	DECODED("wmma", ".mma .xor|.and .popc .sync .aligned .row .col .m8n8k128 .s32 .b1 .b1 .s32", decode_mma),
 };
