@@ -202,8 +202,9 @@ struct ptx_launch {
 
 /* Runs all blocks. They get their places in order, and those that have one run at the same time: whatever waits for
  * another thread that has a place (locks, flags, barriers) goes on in the end, as with independent thread scheduling.
- * Where all that have a place wait, or spin on memory that nobody changes, PTX_DEADLOCK says so at once. counters (may be NULL) are those of this launch. err gets a sentence whenever
- * the status is not PTX_OK. Findings add up over launches. */
+ * Where all that have a place wait, or spin on memory that nobody changes, PTX_DEADLOCK says so at once.
+ * counters (may be NULL) are those of this launch. err gets a sentence whenever the status is not PTX_OK. Findings add
+ * up over launches. */
 enum ptx_status ptx_launch(struct ptx_machine *machine, const struct ptx_launch *launch, struct ptx_counters *counters,
 	struct buf *err);
 

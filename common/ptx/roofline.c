@@ -153,7 +153,8 @@ roofline_time(const struct roofline_work *w, const struct roofline_gpu *gpu, con
 		out->part_us[k] = clocks[k] * busiest(w, gpu) / clocks_per_us;
 	out->part_us[PART_DRAM] = (w->dram_sectors + w->dirty_sectors * p->write_back) * 32 / (gpu->dram_gb_s * 1e3) / p->dram;
 	out->part_us[PART_L2] = w->l2_sectors * 32 / (gpu->l2_gb_s * 1e3) / p->l2;
-	out->part_us[PART_ATOMICS] = (w->l2_atomics * p->atomics / gpu->multiprocessors + w->serial_atomics * p->serial) / clocks_per_us;
+	out->part_us[PART_ATOMICS] = (w->l2_atomics * p->atomics / gpu->multiprocessors + w->serial_atomics * p->serial)
+		/ clocks_per_us;
 	out->part_us[PART_LATENCY] = w->warps > 0 ? w->path_cycles / w->warps * waves * p->latency / clocks_per_us : 0;
 	out->part_us[PART_LAUNCH] = p->launch_us;
 	size_t longest = PART_LAUNCH;

@@ -177,7 +177,9 @@ struct conflict {
 static void
 report_conflict(const struct request *q, uint32_t lane, uint64_t address, const struct conflict *c)
 {
-	static const char *const mine[] = { [ACCESS_READ] = "a read", [ACCESS_WRITE] = "a write", [ACCESS_ATOMIC] = "an atomic access" };
+	static const char *const mine[] = {
+		[ACCESS_READ] = "a read", [ACCESS_WRITE] = "a write", [ACCESS_ATOMIC] = "an atomic access"
+	};
 	struct finding_place place = { .check = PTX_RACECHECK, .kind = c->kind, .lane = lane, .space = q->space,
 		.address = address, .size = q->size, .write = q->access != ACCESS_READ, .pair = true,
 		.other_place = c->what >> WHAT_BITS, .other_who = c->who };

@@ -947,8 +947,8 @@ probe_group(struct warp *w, uint32_t *idle, uint64_t limit, uint64_t *executed)
 			more = pick(w, &g);
 		}
 		changed |= memory_changed(core);
-		if (changed || stores != core->stores || barriers != core->counters.barriers || alive != w->alive || printed != core->output.len
-			|| *executed > limit) {
+		if (changed || stores != core->stores || barriers != core->counters.barriers || alive != w->alive
+			|| printed != core->output.len || *executed > limit) {
 			if (more)
 				set_keys(w, g.mask, KEY(g.depth, g.pc));
 			return *executed > limit && !changed ? PROBE_UNKNOWN : PROBE_GOES_ON;
@@ -1053,8 +1053,8 @@ deadlock(struct machine_core *core, struct block *const *blocks, uint32_t n_bloc
 		if (places[k].reason > places[first].reason)
 			first = k;
 		buf_addf(&said, "%s%llu thread%s %s (source line %u, line %u of the PTX)", k ? "; " : "",
-			(unsigned long long)places[k].threads, places[k].threads == 1 ? "" : "s", wait_reasons[places[k].reason], s->location.line,
-			s->line);
+			(unsigned long long)places[k].threads, places[k].threads == 1 ? "" : "s", wait_reasons[places[k].reason],
+			s->location.line, s->line);
 	}
 	if (more)
 		buf_addf(&said, "; %llu wait elsewhere", (unsigned long long)more);

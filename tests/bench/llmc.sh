@@ -26,8 +26,10 @@ reduce() { # program: its own changes
 	encoder_*) echo 's/V = 50257/V = 1031/; s/C = 768/C = 384/' ;;
 	adamw) echo 's/num_parameters = 1048576/num_parameters = 65536/' ;;
 	# Its kernel 6 reads whole blocks of a row, up to the block size: LLMC_T=1024 for that one.
-	attention_backward) echo "s/int T = 64;/int T = ${LLMC_T:-128};/; s/int B = 2;/int B = 1;/; s/C = 768/C = 64/; s/NH = 12/NH = 2/" ;;
-	attention_*|trimat_forward) echo 's/int T = 64;/int T = 128;/; s/int B = 2;/int B = 1;/; s/C = 768/C = 256/; s/NH = 12/NH = 4/' ;;
+	attention_backward)
+		echo "s/int T = 64;/int T = ${LLMC_T:-128};/; s/int B = 2;/int B = 1;/; s/C = 768/C = 64/; s/NH = 12/NH = 2/" ;;
+	attention_*|trimat_forward)
+		echo 's/int T = 64;/int T = 128;/; s/int B = 2;/int B = 1;/; s/C = 768/C = 256/; s/NH = 12/NH = 4/' ;;
 	matmul_*) echo 's/C = 768;/C = 128;/; s/OC = 768 \* 4/OC = 256/' ;;
 	layernorm_backward) echo "s/T = 1024/T = 32/; s/C = 1600/C = ${LLMC_C:-1600}/" ;;
 	esac
@@ -65,7 +67,8 @@ for program; do
 	build "$program" || { echo "$program - not built: $(grep -m1 error "$work/$program.log")"; continue; }
 	for kernel in $(kernels "$program"); do
 		start=$(date +%s.%N)
-		timeout "${LLMC_SECONDS:-120}" "$out/bin/km-run" ${LLMC_CHECKS:-} "$work/$program" "$kernel" >"$work/output" 2>"$work/errors"
+		timeout "${LLMC_SECONDS:-120}" "$out/bin/km-run" ${LLMC_CHECKS:-} "$work/$program" "$kernel" \
+			>"$work/output" 2>"$work/errors"
 		judged=$(judge $?)
 		[ "${judged%% *}" = unknown ] && continue
 		printf '%-30s %2s %-12s %6.1f s  %s\n' "$program" "$kernel" "${judged%% *}" \

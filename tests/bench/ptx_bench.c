@@ -153,7 +153,8 @@ bench_add(void)
 	struct arrays v = { buffer("a", n), buffer("b", n), buffer("c", n), calloc(n, sizeof(float)) };
 	struct { const float *a, *b; float *c; int n; } params = { v.a, v.b, v.c, n_add };
 	struct ptx_counters counters;
-	double ms = launch("vector_add", (uint32_t[]){ (uint32_t)n_add / 256, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params, sizeof params, &counters);
+	double ms = launch("vector_add", (uint32_t[]){ (uint32_t)n_add / 256, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params,
+		sizeof params, &counters);
 	double plain = best_of(run_add, &v);
 	check("vector_add", v.c, v.plain, n, 0);
 	show("vector add", ms, plain, &counters);
@@ -167,7 +168,8 @@ bench_softmax(void)
 	struct arrays v = { buffer("x", n), NULL, buffer("y", n), calloc(n, sizeof(float)) };
 	struct { const float *x; float *y; int columns; } params = { v.a, v.c, columns };
 	struct ptx_counters counters;
-	double ms = launch("row_softmax", (uint32_t[]){ (uint32_t)rows, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params, sizeof params, &counters);
+	double ms = launch("row_softmax", (uint32_t[]){ (uint32_t)rows, 1, 1 }, (uint32_t[]){ 256, 1, 1 }, &params,
+		sizeof params, &counters);
 	double plain = best_of(run_softmax, &v);
 	check("row_softmax", v.c, v.plain, n, 1e-6f);
 	show("row softmax", ms, plain, &counters);
@@ -181,8 +183,8 @@ bench_matmul(void)
 	struct arrays v = { buffer("ma", n), buffer("mb", n), buffer("mc", n), calloc(n, sizeof(float)) };
 	struct { const float *a, *b; float *c; int n; } params = { v.a, v.b, v.c, side };
 	struct ptx_counters counters;
-	double ms = launch("tiled_matmul", (uint32_t[]){ (uint32_t)side / 16, (uint32_t)side / 16, 1 }, (uint32_t[]){ 16, 16, 1 }, &params,
-		sizeof params, &counters);
+	double ms = launch("tiled_matmul", (uint32_t[]){ (uint32_t)side / 16, (uint32_t)side / 16, 1 },
+		(uint32_t[]){ 16, 16, 1 }, &params, sizeof params, &counters);
 	double plain = best_of(run_matmul, &v);
 	check("tiled_matmul", v.c, v.plain, n, 1e-4f);
 	show("tiled matrix product", ms, plain, &counters);

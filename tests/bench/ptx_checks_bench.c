@@ -112,8 +112,8 @@ main(int argc, char **argv)
 		.block = { 256, 1, 1 } }, N, N, true, N);
 	bench(module, "row softmax 1024x1024", (struct ptx_launch){ .kernel = "row_softmax", .grid = { ROWS, 1, 1 },
 		.block = { 256, 1, 1 } }, (size_t)ROWS * COLUMNS, (size_t)ROWS * COLUMNS, false, COLUMNS);
-	bench(module, "tiled matrix product 192^3", (struct ptx_launch){ .kernel = "tiled_matmul", .grid = { SIDE / 16, SIDE / 16, 1 },
-		.block = { 16, 16, 1 } }, (size_t)SIDE * SIDE, (size_t)SIDE * SIDE, true, SIDE);
+	bench(module, "tiled matrix product 192^3", (struct ptx_launch){ .kernel = "tiled_matmul",
+		.grid = { SIDE / 16, SIDE / 16, 1 }, .block = { 16, 16, 1 } }, (size_t)SIDE * SIDE, (size_t)SIDE * SIDE, true, SIDE);
 	ptx_module_free(module);
 	buf_release(&text);
 	buf_release(&err);

@@ -1,4 +1,4 @@
-/* noise [REPETITIONS [SCALE]]: how well the timing protocol repeats itself. Each evaluation times a kernel against the
+/* noise [REPETITIONS]: how well the timing protocol repeats itself. Each evaluation times a kernel against the
  * same kernel in another build, REPETITIONS times (50); then against one that does 2% more. Prints a table. */
 #include <math.h>
 #include <stdio.h>

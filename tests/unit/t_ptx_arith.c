@@ -353,7 +353,8 @@ relu16(s64 v)
 	OP(add_imm, "add.s32 %d, %a, -7", "44", I, 0, x - 7) \
 	OP(add_s64, "add.s64 %d, %a, %b", "888", I, 0, x + y) \
 	OP(add_sat, "add.sat.s32 %d, %a, %b", "444", I, 0, (u64)clamp32((s64)(s32)x + (s32)y)) \
-	OP(mad24_hi_sat, "mad24.hi.sat.s32 %d, %a, %b, %c", "4444", I, 0, (u64)clamp32((s64)(s32)(u32)(s24(x) * s24(y) >> 16) + (s32)z)) \
+	OP(mad24_hi_sat, "mad24.hi.sat.s32 %d, %a, %b, %c", "4444", I, 0, \
+		(u64)clamp32((s64)(s32)(u32)(s24(x) * s24(y) >> 16) + (s32)z)) \
 	OP(min_relu_s16x2, "min.relu.s16x2 %d, %a, %b", "444", I, 0, relu16((s16)x < (s16)y ? (s16)x : (s16)y) \
 		| relu16((s16)(x >> 16) < (s16)(y >> 16) ? (s16)(x >> 16) : (s16)(y >> 16)) << 16) \
 	OP(max_relu_s16x2, "max.relu.s16x2 %d, %a, %b", "444", I, 0, relu16((s16)x > (s16)y ? (s16)x : (s16)y) \

@@ -1,5 +1,6 @@
-/* In: pieces of PTX with asynchronous copies, mbarriers, and wide or hinted loads, stores and atomics. Out: what they leave in memory, against values written
- * down beside them, from the PTX manual: first of all that a copy is not there before it was waited for.
+/* In: pieces of PTX with asynchronous copies, mbarriers, and wide or hinted loads, stores and atomics. Out:
+ * what they leave in memory, against values written down beside them, from the PTX manual: first of all that a copy is
+ * not there before it was waited for.
  *
  * Each piece stands in a kernel whose %in points to 1000, 1001, ... and whose %out to 16 words of 7; shared
  * memory starts as 100, 101, ... in words 0 to 63, mbarriers go behind (%s + 512 and so on). */
@@ -23,8 +24,8 @@ struct piece {
 static const struct piece pieces[] = {
 	{ "copy_4", "cp.async.ca.shared.global [%s], [%in+8], 4;\n cp.async.commit_group;\n cp.async.wait_group 0;\n" GET(0, 0)
 		GET(4, 4), 1, { 1002, 101, S7, S7 }, NULL },
-	{ "copy_16", "cp.async.cg.shared.global.L2::128B [%s+16], [%in+32], 16;\n cp.async.wait_all;\n" GET(0, 12) GET(4, 16) GET(8, 28)
-		GET(12, 32), 1, { 103, 1008, 1011, 108, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+	{ "copy_16", "cp.async.cg.shared.global.L2::128B [%s+16], [%in+32], 16;\n cp.async.wait_all;\n" GET(0, 12) GET(4, 16)
+		GET(8, 28) GET(12, 32), 1, { 103, 1008, 1011, 108, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
 	{ "copy_generic_policy", "cvta.shared.u64 %d0, %d9;\n createpolicy.fractional.L2::evict_last.b64 %d1, 0f3F800000;\n"
 		"cp.async.ca.shared.global.L2::cache_hint.L2::64B [%s+8], [%in], 8, 8, %d1;\n cp.async.wait_all;\n" GET(0, 8)
 		GET(4, 12), 1, { 1000, 1001, S7, S7 }, NULL },
@@ -63,7 +64,8 @@ static const struct piece pieces[] = {
 	{ "drop", "mbarrier.init.shared.b64 [%s+512], 3;\n mbarrier.arrive_drop.shared.b64 %d0, [%s+512];\n"
 		"mbarrier.arrive.shared.b64 %d1, [%s+512];\n mbarrier.arrive.shared.b64 %d2, [%s+512];\n"
 		"mbarrier.test_wait.shared.b64 %p0, [%s+512], %d0;\n" BOOL(0)		/* three came; two are expected now */
-		"mbarrier.arrive.shared.b64 %d1, [%s+512];\n mbarrier.pending_count.b64 %r0, %d1;\n" PUT(4, "%r0"), 1, { 1, 2, S7, S7 }, NULL },
+		"mbarrier.arrive.shared.b64 %d1, [%s+512];\n mbarrier.pending_count.b64 %r0, %d1;\n" PUT(4, "%r0"), 1,
+		{ 1, 2, S7, S7 }, NULL },
 	{ "no_complete", "mbarrier.init.shared.b64 [%s+512], 3;\n mbarrier.arrive.noComplete.shared.b64 %d0, [%s+512], 2;\n"
 		"mbarrier.pending_count.b64 %r0, %d0;\n" PUT(0, "%r0") "mbarrier.arrive.noComplete.shared.b64 %d0, [%s+512], 1;\n", 1,
 		{ 3, 7, S7, S7 }, "must not end the phase" },
@@ -118,11 +120,11 @@ static const struct piece pieces[] = {
 		{ 7, 7, S7, S7 }, "Out of bounds" },
 	{ "bulk_within_shared", "mbarrier.init.shared.b64 [%s+512], 1;\n mov.b32 %r1, 16;\n"
 		"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%s], [%s+32], %r1, [%s+512];\n"
-		"mbarrier.arrive.expect_tx.shared.b64 %d0, [%s+512], 16;\n mbarrier.try_wait.shared.b64 %p0, [%s+512], %d0;\n" GET(0, 0), 1,
-		{ 108, 7, S7, S7 }, NULL },
+		"mbarrier.arrive.expect_tx.shared.b64 %d0, [%s+512], 16;\n mbarrier.try_wait.shared.b64 %p0, [%s+512], %d0;\n"
+		GET(0, 0), 1, { 108, 7, S7, S7 }, NULL },
 	{ "bulk_to_global", "cp.async.bulk.global.shared::cta.bulk_group [%out], [%s+16], 16;\n cp.async.bulk.commit_group;\n"
-		"ld.global.b32 %r1, [%out];\n cp.async.bulk.wait_group 0;\n ld.global.b32 %r2, [%out+4];\n" PUT(16, "%r1") PUT(20, "%r2"), 1,
-		{ 104, 105, 106, 107, 7, 105, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
+		"ld.global.b32 %r1, [%out];\n cp.async.bulk.wait_group 0;\n ld.global.b32 %r2, [%out+4];\n"
+		PUT(16, "%r1") PUT(20, "%r2"), 1, { 104, 105, 106, 107, 7, 105, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
 	/* once it was read, shared memory may change; the write comes at the end of the block at the latest */
 	{ "bulk_read", "cp.async.bulk.global.shared::cta.bulk_group [%out], [%s+16], 16;\n cp.async.bulk.commit_group;\n"
 		"cp.async.bulk.wait_group.read 0;\n st.shared.b32 [%s+16], 1;\n ld.global.b32 %r1, [%out];\n" PUT(16, "%r1"), 1,
@@ -172,7 +174,8 @@ static const struct piece pieces[] = {
 		{ 101, 1001, 1000 | 1001 << 16, 1002 | 1003 << 16, 0, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7 }, NULL },
 	{ "hints", "createpolicy.fractional.L2::evict_first.L2::evict_unchanged.b64 %d0, 0f3F000000;\n"
 		"createpolicy.range.global.L2::evict_last.b64 %d1, [%in], 64, 128;\n createpolicy.cvt.L2.b64 %d2, %d1;\n"
-		"ld.global.nc.L1::no_allocate.L2::cache_hint.L2::256B.b32 %r1, [%in+4], %d0;\n ld.mmio.relaxed.sys.global.u32 %r2, [%in];\n"
+		"ld.global.nc.L1::no_allocate.L2::cache_hint.L2::256B.b32 %r1, [%in+4], %d0;\n"
+		"ld.mmio.relaxed.sys.global.u32 %r2, [%in];\n"
 		"ld.global.ca.nc.b32 %r3, [%in+8];\n st.global.L1::evict_last.L2::cache_hint.b32 [%out], %r1, %d2;\n"
 		"st.mmio.relaxed.sys.u32 [%out+4], %r2;\n st.global.wt.L2::cache_hint.v2.b32 [%out+8], {%r3, %r1}, %d0;\n"
 		"prefetch.global.L2 [%in];\n prefetchu.L1 [%in];\n applypriority.global.L2::evict_normal [%in], 128;\n"
@@ -182,7 +185,8 @@ static const struct piece pieces[] = {
 	{ "address_with_offset", "mov.u32 %r1, sh+8;\n ld.shared.b32 %r2, [%r1];\n" PUT(0, "%r2") "mov.u64 %d0, sh+12;\n"
 		"cvta.shared.u64 %d0, %d0;\n ld.b32 %r2, [%d0];\n" PUT(4, "%r2"), 1, { 102, 103, S7, S7 }, NULL },
 	{ "atomic_16_bytes", "ld.global.b128 %q0, [%in];\n atom.global.exch.b128 %q1, [%out], %q0;\n st.global.b128 [%out+16], %q1;\n"
-		"ld.global.b128 %q1, [%in+16];\n atom.relaxed.gpu.global.cas.b128 %q2, [%out], %q1, %q1;\n st.global.b128 [%out+32], %q2;\n"
+		"ld.global.b128 %q1, [%in+16];\n atom.relaxed.gpu.global.cas.b128 %q2, [%out], %q1, %q1;\n"
+		"st.global.b128 [%out+32], %q2;\n"
 		"atom.shared.cas.b128 %q2, [%s], %q1, %q1;\n atom.global.cas.b128 _, [%out], %q0, %q1;\n", 1,
 		{ 1004, 1005, 1006, 1007, 7, 7, 7, 7, 1000, 1001, 1002, 1003, 7, 7, 7, 7 }, NULL },
 	{ "atomic_vectors", "mov.b32 %r1, 0x3f800000;\n mov.b32 %r2, 0x40000000;\n st.global.v4.b32 [%out], {%r1, %r2, %r1, %r2};\n"
@@ -208,7 +212,8 @@ static void
 write_kernel(struct buf *out, const struct piece *p)
 {
 	buf_adds(out, RIG_HEADER ".visible .entry k(.param .u64 pout, .param .u64 pin)\n{\n\t.reg .b32 %r<10>, %s, %k;\n"
-		"\t.reg .b64 %d<10>, %in, %out;\n\t.reg .b16 %h<8>;\n\t.reg .b128 %q<3>;\n\t.reg .pred %p<2>, %w;\n\t.shared .align 128 .b8 sh[544];\n"
+		"\t.reg .b64 %d<10>, %in, %out;\n\t.reg .b16 %h<8>;\n\t.reg .b128 %q<3>;\n\t.reg .pred %p<2>, %w;\n"
+		"\t.shared .align 128 .b8 sh[544];\n"
 		"\tld.param.u64 %out, [pout];\n\tld.param.u64 %in, [pin];\n\tmov.u32 %s, sh;\n\tcvt.u64.u32 %d9, %s;\n"
 		"\tmov.u32 %r8, %tid.x;\n\tmov.b32 %r9, 0;\n\tmov.b32 %k, 0;\n"
 		"$F:\n\tshl.b32 %r0, %k, 2;\n\tadd.s32 %r0, %r0, %s;\n\tadd.s32 %r1, %k, 100;\n\tst.shared.b32 [%r0], %r1;\n"
@@ -224,7 +229,8 @@ run_piece(const struct piece *p, bool checked)
 	struct rig r;
 	write_kernel(&text, p);
 	rig_open(&r, text.data, text.len, &options);
-	uint32_t *in = rig_buffer(&r, "in", INPUTS * 4, PTX_READ, true), *out = rig_buffer(&r, "out", OUTPUTS * 4, PTX_READ_WRITE, true);
+	uint32_t *in = rig_buffer(&r, "in", INPUTS * 4, PTX_READ, true);
+	uint32_t *out = rig_buffer(&r, "out", OUTPUTS * 4, PTX_READ_WRITE, true);
 	for (uint32_t k = 0; k < INPUTS; k++)
 		in[k] = 1000 + k;
 	for (uint32_t k = 0; k < OUTPUTS; k++)

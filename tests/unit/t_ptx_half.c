@@ -6,7 +6,8 @@ static const char fma_text[] = RIG_HEADER
 	".visible .entry fma(.param .u64 data)\n{\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<4>;\n"
 	"\tld.param.u64 %rd1, [data];\n"
 	"\tmov.u32 %r1, %tid.x;\n\tmul.wide.u32 %rd2, %r1, 16;\n\tadd.s64 %rd3, %rd1, %rd2;\n"
-	"\tld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd3];\n\tfma.rn.f16x2 %r5, %r2, %r3, %r4;\n\tst.global.u32 [%rd3+12], %r5;\n\tret;\n}\n";
+	"\tld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd3];\n\tfma.rn.f16x2 %r5, %r2, %r3, %r4;\n"
+	"\tst.global.u32 [%rd3+12], %r5;\n\tret;\n}\n";
 
 static void
 test_halves_are_rounded_once(void **state)

@@ -9,7 +9,8 @@ static const char copy_text[] = RIG_HEADER
 	"\t.reg .f32 %f<2>;\n\t.reg .b64 %rd<8>;\n"
 	"\tld.param.u64 %rd1, [in];\n\tld.param.u64 %rd2, [out];\n\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %ntid.x;\n"
 	"\tmov.u32 %r3, %tid.x;\n\tmad.lo.s32 %r4, %r1, %r2, %r3;\n\tmul.wide.s32 %rd3, %r4, 4;\n\tadd.s64 %rd4, %rd1, %rd3;\n"
-	"\tadd.s64 %rd5, %rd2, %rd3;\n\tld.global.f32 %f1, [%rd4];\n\tld.global.f32 %f1, [%rd4];\n\tst.global.f32 [%rd5], %f1;\n\tret;\n}\n";
+	"\tadd.s64 %rd5, %rd2, %rd3;\n\tld.global.f32 %f1, [%rd4];\n\tld.global.f32 %f1, [%rd4];\n"
+	"\tst.global.f32 [%rd5], %f1;\n\tret;\n}\n";
 
 enum { BLOCKS = 4096, THREADS = 256, ELEMENTS = BLOCKS * THREADS };
 
@@ -163,8 +164,8 @@ static void
 test_more_work_takes_longer(void **state)
 {
 	const struct roofline_work base = { .blocks = 1000, .warps = 8000, .resident_blocks = 4, .issue_slots = 1e6, .passes = 1e6,
-		.l2_sectors = 1e6, .dram_sectors = 1e6, .dirty_sectors = 1e5, .l2_atomics = 1e4, .serial_atomics = 1e3, .path_cycles = 1e7,
-		.pipe = { 1e6, 1e5, 1e6, 1e6, 1e5, 1e5, 1e5 }, .tensor = { 1e8, 1e7, 1e6, 1e8, 1e8 } };
+		.l2_sectors = 1e6, .dram_sectors = 1e6, .dirty_sectors = 1e5, .l2_atomics = 1e4, .serial_atomics = 1e3,
+		.path_cycles = 1e7, .pipe = { 1e6, 1e5, 1e6, 1e6, 1e5, 1e5, 1e5 }, .tensor = { 1e8, 1e7, 1e6, 1e8, 1e8 } };
 	struct roofline_estimate before, after;
 	(void)state;
 	roofline_time(&base, roofline_gpu("h100"), &roofline_fitted, &before);
@@ -179,9 +180,11 @@ test_more_work_takes_longer(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_copy_is_counted), cmocka_unit_test(test_l2_is_kept_between_launches),
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_copy_is_counted), cmocka_unit_test(test_l2_is_kept_between_launches),
 		cmocka_unit_test(test_no_profile_unless_asked), cmocka_unit_test(test_gpus_have_their_published_peaks),
 		cmocka_unit_test(test_occupancy), cmocka_unit_test(test_estimates_are_stable),
-		cmocka_unit_test(test_more_work_takes_longer) };
+		cmocka_unit_test(test_more_work_takes_longer),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

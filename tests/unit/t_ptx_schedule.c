@@ -494,7 +494,8 @@ static void
 test_stuck(void **state)
 {
 	(void)state;
-	STUCK("stuck_flag", 1, 64, "1 thread spinning in a loop that only a store by another thread can end", "63 threads waiting at a barrier");
+	STUCK("stuck_flag", 1, 64, "1 thread spinning in a loop that only a store by another thread can end",
+		"63 threads waiting at a barrier");
 	STUCK("stuck_flag", 100, 64, "100 threads spinning", "6300 threads waiting at a barrier");
 	STUCK("stuck_lock", 1, 64, "63 threads spinning");
 	STUCK("stuck_locks", 1, 64, "2 threads spinning");
@@ -514,8 +515,8 @@ main(void)
 		cmocka_unit_test(test_warp_ring), cmocka_unit_test(test_half_warps), cmocka_unit_test(test_pipeline),
 		cmocka_unit_test(test_barrier_reductions), cmocka_unit_test(test_partial_masks),
 		cmocka_unit_test(test_cluster_registers), cmocka_unit_test(test_cluster_histogram), cmocka_unit_test(test_cluster_ring),
-		cmocka_unit_test(test_cluster_addresses), cmocka_unit_test(test_cluster_pointers), cmocka_unit_test(test_cluster_leavers), cmocka_unit_test(test_cluster_faults),
-		cmocka_unit_test(test_stuck),
+		cmocka_unit_test(test_cluster_addresses), cmocka_unit_test(test_cluster_pointers), cmocka_unit_test(test_cluster_leavers),
+		cmocka_unit_test(test_cluster_faults), cmocka_unit_test(test_stuck),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

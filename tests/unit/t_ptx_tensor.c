@@ -130,7 +130,8 @@ static void
 write_kernel(struct buf *out, const struct shape *s)
 {
 	uint32_t bytes = s->a == F64 ? 8 : 4, at = 0, counts[4] = { s->n_a, s->n_b, s->n_c, s->n_c };
-	buf_addf(out, RIG_HEADER ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n\t.reg .b%u %%a<9>, %%b<9>, %%c<9>, %%d<9>;\n"
+	buf_addf(out, RIG_HEADER ".visible .entry k(.param .u64 pin, .param .u64 pout)\n{\n"
+		"\t.reg .b%u %%a<9>, %%b<9>, %%c<9>, %%d<9>;\n"
 		"\t.reg .b64 %%in, %%out, %%o;\n\t.reg .b32 %%t, %%n, %%s;\n\tld.param.u64 %%in, [pin];\n\tld.param.u64 %%out, [pout];\n"
 		"\tmov.u32 %%t, %%ctaid.x;\n\tmov.u32 %%n, %%ntid.x;\n\tmov.u32 %%s, %%tid.x;\n\tmad.lo.s32 %%t, %%t, %%n, %%s;\n"
 		"\tmul.wide.u32 %%o, %%t, %u;\n\tadd.s64 %%in, %%in, %%o;\n\tmul.wide.u32 %%o, %%t, %u;\n\tadd.s64 %%out, %%out, %%o;\n",
@@ -345,7 +346,8 @@ struct product {
 };
 
 static const struct product products[] = {
-	{ "m16n16k16", "f32.f32", "f16", "f32", "", 16, 16, 16, 8, 8, 8 }, { "m32n8k16", "f16.f16", "f16", "f16", "", 32, 8, 16, 8, 8, 4 },
+	{ "m16n16k16", "f32.f32", "f16", "f32", "", 16, 16, 16, 8, 8, 8 },
+	{ "m32n8k16", "f16.f16", "f16", "f16", "", 32, 8, 16, 8, 8, 4 },
 	{ "m8n32k16", "f32.f32", "f16", "f32", "", 8, 32, 16, 8, 8, 8 },
 	{ "m16n16k16", "f32.bf16.bf16.f32", "bf16", "f32", "", 16, 16, 16, 4, 4, 8 },
 	{ "m32n8k16", "f32.bf16.bf16.f32", "bf16", "f32", "", 32, 8, 16, 8, 2, 8 },
@@ -384,7 +386,8 @@ put_number(uint8_t *memory, size_t k, const char *type, int v)
 	else if (bits == 8)
 		memory[k] = (uint8_t)v;
 	else if (!strcmp(type, "f16"))
-		((uint16_t *)(void *)memory)[k] = (uint16_t)((v < 0 ? 0x8000 : 0) | (v ? (e + 15) << 10 | (magnitude << (10 - e) & 1023) : 0));
+		((uint16_t *)(void *)memory)[k] = (uint16_t)((v < 0 ? 0x8000 : 0)
+			| (v ? (e + 15) << 10 | (magnitude << (10 - e) & 1023) : 0));
 	else if (!strcmp(type, "bf16"))
 		((uint16_t *)(void *)memory)[k] = (uint16_t)(u >> 16);
 	else if (bits == 64)
@@ -430,7 +433,8 @@ run_product(const struct product *p, bool a_columns, bool b_columns)
 	write_product(&text, p, a_columns, b_columns);
 	rig_open(&r, text.data, text.len, NULL);
 	uint8_t *pa = rig_buffer(&r, "a", 4096, PTX_READ, true), *pb = rig_buffer(&r, "b", 4096, PTX_READ, true);
-	uint8_t *pc = rig_buffer(&r, "c", 8192, PTX_READ, true), *pd = rig_buffer(&r, "d", 8192, PTX_READ_WRITE, true), expected[8192];
+	uint8_t *pc = rig_buffer(&r, "c", 8192, PTX_READ, true), *pd = rig_buffer(&r, "d", 8192, PTX_READ_WRITE, true);
+	uint8_t expected[8192];
 	memset(pa, 0, 4096);
 	memset(pb, 0, 4096);
 	memset(pd, 0, 8192);

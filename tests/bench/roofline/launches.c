@@ -176,7 +176,8 @@ roofline_arguments(const struct roofline_launch *launch, struct roofline_argumen
 			at++;
 			a->bound = number(&at);
 		}
-		a->bytes = a->count * (strchr("fuc", a->kind) ? 4 : a->kind == 'd' ? 8 : a->kind == 'h' ? 2 : strchr("bo", a->kind) != NULL);
+		a->bytes = a->count
+			* (strchr("fuc", a->kind) ? 4 : a->kind == 'd' ? 8 : a->kind == 'h' ? 2 : strchr("bo", a->kind) != NULL);
 		if ((*at && *at != ' ') || !strchr("fdhubcoixy", a->kind))
 			return -1;
 		at += *at == ' ';

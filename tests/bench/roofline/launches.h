@@ -1,4 +1,4 @@
-/* The kernels of the roofline's judgement: one table of launches for two drivers, roofline_gpu.c, which times them
+/* The kernels of the roofline's judgement: one table of launches for two programs, gpu.c, which times them
  * on a GPU, and roofline.c, which counts them on the PTX machine. Buffers are filled alike in both. */
 #ifndef ROOFLINE_LAUNCHES_H
 #define ROOFLINE_LAUNCHES_H

@@ -18,8 +18,8 @@ enum { PAGE = 4096, MAX_LAUNCHES = 512, WORK_FIELDS = sizeof(struct roofline_wor
 #define SYMBOLS 0x310000000000ull
 
 static const char *const work_names[WORK_FIELDS] = { "blocks", "warps", "resident_blocks", "issue_slots", "fp32", "fp64", "fp16",
-	"integer", "special", "convert", "shuffle", "tensor_fp16", "tensor_tf32", "tensor_fp64", "tensor_int8", "tensor_fp8", "passes",
-	"l2_sectors", "dram_sectors", "dirty_sectors", "l2_atomics", "serial_atomics", "path_cycles" };
+	"integer", "special", "convert", "shuffle", "tensor_fp16", "tensor_tf32", "tensor_fp64", "tensor_int8", "tensor_fp8",
+	"passes", "l2_sectors", "dram_sectors", "dirty_sectors", "l2_atomics", "serial_atomics", "path_cycles" };
 static const char *const parameter_names[ROOFLINE_PARAMETERS] = { "dram", "l2", "passes", "issue", "pipes", "tensor", "atomics",
 	"serial", "latency", "write_back", "block_cycles", "launch_us", "power" };
 
@@ -291,8 +291,8 @@ judge(void)
 	for (size_t k = 0; k < n_samples; k++) {
 		const char *limiter;
 		double us = estimated_us(&samples[k], &roofline_fitted, &limiter);
-		printf("%-24s %-16s %5s %10.1f %10.1f %6.2f  %s\n", samples[k].kernel, samples[k].size, samples[k].fitted ? "fit" : "judge",
-			samples[k].measured_us, us, us / samples[k].measured_us, limiter);
+		printf("%-24s %-16s %5s %10.1f %10.1f %6.2f  %s\n", samples[k].kernel, samples[k].size,
+			samples[k].fitted ? "fit" : "judge", samples[k].measured_us, us, us / samples[k].measured_us, limiter);
 	}
 	judge_half(true);
 	judge_half(false);
