@@ -217,7 +217,9 @@ END
 	for stage in ingest $RUNNERS; do
 		fails $stage 73 "$W/file" one $stage "$W/file" "$good" -o "$W/o"
 		fails $stage 73 "$W/file/below" one $stage "$W/file/below" "$good" -o "$W/o"
-		fails $stage 64 "cuda:99" one $stage "$S/store" "$good" --device cuda:99 -o "$W/o"
+		fails $stage 64 "tpu" one $stage "$S/store" "$good" --device tpu -o "$W/o"
+		ldconfig -p | grep -q libcuda.so.1 ||
+			fails $stage 69 "cuda:99" one $stage "$S/store" "$good" --device cuda:99 -o "$W/o"
 	done
 }
 

@@ -162,6 +162,7 @@ inputs_depend_on_every_part_of_the_key(void **state)
 /* ---- oracles */
 
 static struct store *store;
+static struct oracle *oracle;
 
 static enum oracle_status
 run_oracle(struct task *t, bool math, struct tensor *expected, const char **code, struct buf *err)
@@ -170,7 +171,7 @@ run_oracle(struct task *t, bool math, struct tensor *expected, const char **code
 	struct tensor inputs[TASK_MAX_TENSORS];
 
 	assert_int_equal(inputs_make(t, &t->workload[0], &key, inputs, err), 0);
-	enum oracle_status status = oracle_run(store, t, t->workload[0].axes, math, inputs, expected, code, err);
+	enum oracle_status status = oracle_run(oracle, t, t->workload[0].axes, math, inputs, expected, code, err);
 	for (int i = 0; i < t->inputs; i++)
 		tensor_release(&inputs[i]);
 	return status;
@@ -241,6 +242,7 @@ set_up(void **state)
 	(void)state;
 	folder = io_temp_dir("km-eval", &err);
 	store = folder ? store_open(folder, &err) : NULL;
+	oracle = store ? oracle_new(store, "/usr/bin/python3") : NULL;
 	return store ? 0 : -1;
 }
 
@@ -250,6 +252,7 @@ tear_down(void **state)
 	struct buf err = BUF_INIT;
 
 	(void)state;
+	oracle_free(oracle);
 	store_close(store);
 	return io_remove_tree(folder, &err);
 }
