@@ -172,6 +172,7 @@ struct conflict {
 	enum ptx_kind kind;
 	uint32_t who, what, stamp;
 	bool scope;			/* both are atomic, one only within its block */
+	bool unnamed;			/* who is of the other thread's warp, but may be another of its threads */
 };
 
 static void
@@ -181,15 +182,16 @@ report_conflict(const struct request *q, uint32_t lane, uint64_t address, const 
 		[ACCESS_READ] = "a read", [ACCESS_WRITE] = "a write", [ACCESS_ATOMIC] = "an atomic access"
 	};
 	struct finding_place place = { .check = PTX_RACECHECK, .kind = c->kind, .lane = lane, .space = q->space,
-		.address = address, .size = q->size, .write = q->access != ACCESS_READ, .pair = true,
+		.address = address, .size = q->size, .write = q->access != ACCESS_READ, .pair = !c->unnamed,
 		.other_place = c->what >> WHAT_BITS, .other_who = c->who };
 	bool same_warp = c->who / LANES == q->warp_who / LANES, same_block = c->who - q->first_who < q->n_who;
 	const char *other = c->what & ATOMIC ? "an atomic access" : c->kind == PTX_READ_WRITE_RACE ? "a read" : "a write";
 	const char *lacks = c->scope ? "an atomic access of block scope orders nothing between blocks"
 		: same_warp ? "nothing orders the lanes of a warp, such as __syncwarp()"
 		: same_block ? "no barrier is between" : "no fence and flag is between these blocks";
-	const char *finding = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by another thread, and %s",
-		ptx_space_name(q->space), mine[q->access], q->size, other, lacks);
+	const char *finding = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by %s, and %s",
+		ptx_space_name(q->space), mine[q->access], q->size, other,
+		c->unnamed ? "one of several other threads" : "another thread", lacks);
 	bool plain_read = c->kind == PTX_READ_WRITE_RACE ? !(c->what & STRONG) : q->access == ACCESS_READ && !(q->what & STRONG);
 	bool atomic = c->kind == PTX_READ_WRITE_RACE ? q->access == ACCESS_ATOMIC : (c->what & ATOMIC) != 0;
 	if (finding && plain_read && atomic && q->race->n_doubts < MAX_DOUBTS)
@@ -222,18 +224,23 @@ against_write(const struct request *q, uint32_t lane, uint64_t cell, uint64_t ad
 }
 
 /* Have all warps of the block that read since the barrier told this one? Of all but the last reader it is only known
- * that they told something. */
+ * that they told something. If not, c->who becomes one that did not. */
 static bool
-readers_ordered(const struct request *q, uint32_t warps, uint32_t last, uint32_t stamp)
+readers_ordered(const struct request *q, uint32_t warps, uint32_t stamp, struct conflict *c)
 {
+	uint32_t last = c->who / LANES - q->block->first_warp;
 	EACH_IN(warps & ~q->warp_bit, n)
-		if (q->warp->known.own[n] < (n == last ? stamp : q->block->barrier + 1))
+		if (q->warp->known.own[n] < (n == last ? stamp : q->block->barrier + 1)) {
+			c->unnamed = n != last;
+			if (c->unnamed)
+				c->who = (q->block->first_warp + n) * LANES;
 			return false;
+		}
 	return true;
 }
 
 static bool
-read_ordered(const struct request *q, uint32_t lane, uint64_t cell)
+read_ordered(const struct request *q, uint32_t lane, uint64_t cell, struct conflict *c)
 {
 	uint32_t *const *p = q->shadow->plane;
 	uint32_t who = p[R_WHO][cell], stamp = p[R_STAMP][cell], warps = p[R_WARPS][cell], what = p[R_WHAT][cell];
@@ -243,10 +250,11 @@ read_ordered(const struct request *q, uint32_t lane, uint64_t cell)
 		return race_ordered(q->w, lane, who, stamp);
 	if (stamp <= q->block->barrier)
 		return true;
-	if (!readers_ordered(q, warps, who / LANES - q->block->first_warp, stamp))
+	if (!readers_ordered(q, warps, stamp, c))
 		return false;
 	if (!(warps & q->warp_bit) || who / LANES != q->warp_who / LANES || stamp <= q->warp->converged)
 		return true;
+	c->unnamed = who == q->warp_who + lane;		/* it read too, and last */
 	return what & MANY ? q->warp->lanes != NULL : race_ordered(q->w, lane, who, stamp);
 }
 
@@ -260,8 +268,9 @@ against_reads(const struct request *q, uint32_t lane, uint64_t cell, struct conf
 	c->stamp = p[R_STAMP][cell];
 	if (q->access == ACCESS_ATOMIC && c->stamp > q->base && c->who / LANES == q->warp_who / LANES)
 		q->race->optimistic[c->what >> WHAT_BITS] = 1;
-	if (!read_ordered(q, lane, cell) && !excused(q, c->who, c->what, &c->scope))
+	if (!read_ordered(q, lane, cell, c) && !excused(q, c->who, c->what, &c->scope))
 		return true;
+	c->unnamed = false;
 	if (!q->shadow->foreign || p[O_STAMP][cell] <= q->base)
 		return false;
 	c->who = p[O_WHO][cell];
