@@ -204,12 +204,12 @@ decode_immediate(const struct operand *o, enum type type, int64_t *bits)
 	return type_bytes(type) >= 4;
 }
 
-static uint64_t
-function_address(struct decoder *d, const struct function *f)
+static uint32_t
+function_index(const struct decoder *d, const struct function *f)
 {
 	for (uint32_t k = 0; k < d->image->n_functions; k++)
 		if (d->image->functions[k].function == f)
-			return CODE_WINDOW + 16ull * (k + 1);
+			return k;
 	return 0;
 }
 
@@ -253,7 +253,7 @@ name_source(struct decoder *d, const struct operand *o, enum type type, int fiel
 		return decode_fail(d, "with an unknown name, %.*s", (int)o->name.length, o->name.at);
 	if (type_bytes(type) < 4)
 		return decode_fail(d, "with an address in less than 32 bits");
-	if (f && !(address = function_address(d, f)))
+	if (f && !(address = function_address(f)))
 		return decode_fail(d, "with the address of %.*s, which has no body", (int)o->name.length, o->name.at);
 	if (v && !variable_address(d, v, &address))
 		return 0;
@@ -577,7 +577,7 @@ decode_call(struct decoder *d, const struct row *row, const struct mods *mods, c
 	call->n_arguments = args ? args->n_items : 0;
 	call->n_returns = rets ? rets->n_items : 0;
 	call->caller = d->current;
-	call->callee = f ? (uint32_t)((function_address(d, f) - CODE_WINDOW) / 16 - 1) : 0;
+	call->callee = f ? function_index(d, f) : 0;
 	call->arguments = decode_alloc(d, (call->n_arguments + 1) * sizeof *call->arguments);
 	call->returns = decode_alloc(d, (call->n_returns + 1) * sizeof *call->returns);
 	if (f && (f->is_kernel || f->n_params != call->n_arguments || f->n_returns != call->n_returns))
@@ -682,15 +682,13 @@ calls_pointers(const struct function *f)
 	return false;
 }
 
-/* Functions whose address stands in an initialiser can be called by any call through a pointer. */
+/* A function whose address is taken, in an initialiser or by any kernel, can be called by any call through a pointer:
+ * pointers outlive a kernel in memory, and the host may pass them on. */
 static void
-reach_tables(struct decoder *d)
+reach_addressed(struct decoder *d)
 {
-	for (size_t v = 0; v < d->module->n_variables; v++)
-		for (uint32_t r = 0; r < d->module->variables[v]->n_relocations; r++) {
-			const struct operand o = { .kind = O_NAME, .name = d->module->variables[v]->relocations[r].name };
-			reach_operand(d, &o);
-		}
+	for (const struct function *f = d->module->addressed; f && !d->failed; f = f->next_addressed)
+		reach(d, f);
 }
 
 /* Adds a function after all it calls. A function met again while it is open is recursive. */
@@ -719,7 +717,7 @@ reach(struct decoder *d, const struct function *f)
 	for (uint32_t k = 0; k < f->n_statements && !d->failed; k++)
 		visit_operands(d, f->statements[k].operands, f->statements[k].n_operands, reach_operand);
 	if (!d->failed && calls_pointers(f))
-		reach_tables(d);
+		reach_addressed(d);
 	d->reach_depth--;
 	d->open[mine] = false;
 	d->order[d->n_ordered++] = mine;
@@ -785,6 +783,24 @@ local_sizes(struct decoder *d)
 	im->local_bytes = (uint32_t)total;
 }
 
+static int
+compare_numbers(const void *a, const void *b, void *functions)
+{
+	const struct image_function *f = functions;
+	uint32_t x = f[*(const uint32_t *)a].function->number, y = f[*(const uint32_t *)b].function->number;
+	return (x > y) - (x < y);
+}
+
+static void
+order_by_number(struct decoder *d)
+{
+	struct image *im = d->image;
+	im->by_number = decode_alloc(d, (im->n_functions + 1) * sizeof *im->by_number);
+	for (uint32_t k = 0; k < im->n_functions; k++)
+		im->by_number[k] = k;
+	qsort_r(im->by_number, im->n_functions, sizeof *im->by_number, compare_numbers, im->functions);
+}
+
 static bool
 find_functions(struct decoder *d)
 {
@@ -801,6 +817,7 @@ find_functions(struct decoder *d)
 		f->function = d->reached[d->order[k]];
 		f->recursive = d->on_cycle[d->order[k]];
 	}
+	order_by_number(d);
 	lay_out_shared(d);
 	local_sizes(d);
 	return !d->failed;

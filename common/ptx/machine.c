@@ -251,13 +251,14 @@ write_initialiser(struct ptx_machine *m, const struct variable *v, struct buf *e
 		if (target && !address)
 			return buf_err(err, "Variable %.*s holds the address of %.*s, which has none.", (int)v->name.length,
 				v->name.at, (int)r->name.length, r->name.at);
-		if (!target && !module_function(m->module, r->name))
+		const struct function *f = target ? NULL : module_function(m->module, r->name);
+		if (!target && !f)
 			return buf_err(err, "Variable %.*s holds the address of %.*s, which is unknown.", (int)v->name.length,
 				v->name.at, (int)r->name.length, r->name.at);
-		/* addresses of functions belong to an image, and are written at launch */
+		if (f)
+			address = function_address(f);
 		address += (uint64_t)r->addend;
-		if (target)
-			memcpy(at + r->offset, &address, 8);
+		memcpy(at + r->offset, &address, 8);
 	}
 	return 0;
 }
@@ -317,22 +318,6 @@ kernel_image(struct ptx_machine *m, const struct function *kernel, enum ptx_stat
 	return m->images[k];
 }
 
-/* Function addresses in tables are those of the image that is about to run. */
-static void
-write_function_addresses(struct ptx_machine *m, const struct image *im)
-{
-	for (size_t k = 0; k < m->module->n_variables; k++)
-		for (uint32_t r = 0; m->symbol_addresses[k] && r < m->module->variables[k]->n_relocations; r++) {
-			const struct relocation *reloc = &m->module->variables[k]->relocations[r];
-			const struct function *f = module_function(m->module, reloc->name);
-			for (uint32_t n = 0; f && n < im->n_functions; n++)
-				if (im->functions[n].function == f) {
-					uint64_t address = CODE_WINDOW + 16ull * (n + 1);
-					memcpy((char *)(uintptr_t)m->symbol_addresses[k] + reloc->offset, &address, 8);
-				}
-		}
-}
-
 static int
 check_launch(const struct ptx_machine *m, const struct function *f, const struct image *im, const struct ptx_launch *l,
 	struct buf *err)
@@ -380,7 +365,6 @@ ptx_launch(struct ptx_machine *m, const struct ptx_launch *l, struct ptx_counter
 	core->image = im;
 	if (check_launch(m, f, im, l, err) || grid_check(core, l, err))
 		return PTX_REFUSED;
-	write_function_addresses(m, im);
 	core->code = im->code;
 	core->patterns = im->patterns;
 	core->budget_left = core->options.budget;

@@ -19,7 +19,7 @@ enum { LANES = 32, MAX_WARPS = 32, N_BARRIERS = 16 };
 #define SHARED_WINDOW 0x010000000000ull
 #define LOCAL_WINDOW 0x020000000000ull
 #define PARAM_WINDOW 0x030000000000ull
-#define CODE_WINDOW 0x040000000000ull		/* function addresses: + 16 * (1 + function) */
+#define CODE_WINDOW 0x040000000000ull		/* function addresses: + 16 * (1 + number in the module) */
 #define WINDOW_BYTES 0x01000000ull
 /* Shared memory of rank r of the cluster: its bytes 0... stand at (r + 1) * WINDOW_BYTES of the shared window, and in
  * 32-bit addresses of shared memory; a block's own memory also at 0. */
@@ -121,6 +121,13 @@ struct image_function {
 	uint32_t class_offset[5], class_slots[5];	/* predicates, then registers of 2, 4, 8 and 16 bytes */
 };
 
+/* The same for all kernels of a module. 0: it has none that can be called. */
+static inline uint64_t
+function_address(const struct function *f)
+{
+	return f->has_body && !f->is_kernel ? CODE_WINDOW + 16 * (f->number + 1ull) : 0;
+}
+
 struct constant {
 	uint64_t bits;
 	uint32_t bytes, offset;
@@ -143,6 +150,7 @@ struct image {
 	uint32_t n_code, entry;
 	struct image_function *functions;
 	uint32_t n_functions;
+	uint32_t *by_number;			/* indices of functions, in the order of their numbers in the module */
 	struct constant *constants;
 	uint32_t n_constants;
 	struct pattern *patterns;

@@ -131,6 +131,9 @@ struct function {
 	uint32_t call_param_bytes;		/* area of .param variables, own and for calls, for each thread */
 	uint32_t local_bytes;			/* area of .local variables, for each thread */
 	uint32_t line;
+	uint32_t number;			/* in the order of the text; its address follows from it */
+	bool addressed;				/* its address is taken somewhere: calls through pointers may be to it */
+	struct function *next_addressed;
 	struct ptx_kernel public;		/* for kernels */
 	struct function *next;
 };
@@ -140,6 +143,7 @@ struct ptx_module {
 	char *text;
 	size_t text_bytes;
 	struct function *functions;		/* list in order of the text, without bodiless repeats */
+	struct function *addressed;
 	struct function **kernels;
 	size_t n_kernels;
 	struct variable **variables;		/* global and constant, in order */

@@ -967,6 +967,39 @@ list_kernels(struct parser *p)
 }
 
 static void
+mark_addressed(struct ptx_module *m, struct slice name)
+{
+	struct function *f = module_function(m, name);
+	if (!f || f->addressed || !f->has_body || f->is_kernel)
+		return;
+	f->addressed = true;
+	f->next_addressed = m->addressed;
+	m->addressed = f;
+}
+
+/* Numbers the functions, and marks those that pointers can be to: of tables, and of instructions other than calls. */
+static void
+list_functions(struct parser *p)
+{
+	struct ptx_module *m = p->module;
+	uint32_t number = 0;
+	for (struct function *f = m->functions; f; f = f->next) {
+		f->number = number++;
+		for (uint32_t k = 0; k < f->n_statements; k++) {
+			const struct statement *s = &f->statements[k];
+			if (s->opcode.length >= 4 && !memcmp(s->opcode.at, "call", 4))
+				continue;
+			for (uint32_t o = 0; o < s->n_operands; o++)
+				if (s->operands[o].kind == O_NAME)
+					mark_addressed(m, s->operands[o].name);
+		}
+	}
+	for (size_t v = 0; v < m->n_variables; v++)
+		for (uint32_t r = 0; r < m->variables[v]->n_relocations; r++)
+			mark_addressed(m, m->variables[v]->relocations[r].name);
+}
+
+static void
 list_symbols(struct parser *p)
 {
 	struct ptx_module *m = p->module;
@@ -1005,6 +1038,7 @@ ptx_parse(const char *text, size_t length, struct buf *err)
 		ptx_module_free(m);
 		return NULL;
 	}
+	list_functions(&p);
 	list_kernels(&p);
 	list_symbols(&p);
 	for (size_t k = 0; k < m->n_kernels; k++)

@@ -606,6 +606,25 @@ same_sizes(const struct variable *formal, uint32_t n_formal, const struct call_a
 	return same;
 }
 
+/* The function of the image whose address this is. */
+static bool
+function_at(const struct image *im, uint64_t pointer, uint32_t *index)
+{
+	uint32_t low = 0, high = im->n_functions;
+	uint64_t number = (pointer - CODE_WINDOW) / 16 - 1;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (im->functions[im->by_number[middle]].function->number < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == im->n_functions)
+		return false;
+	*index = im->by_number[low];
+	return function_address(im->functions[*index].function) == pointer && pointer;
+}
+
 static bool
 call(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
 {
@@ -614,14 +633,12 @@ call(struct warp *w, struct group *g, const struct insn *i, uint32_t mask)
 	while (todo) {
 		uint32_t callee = i->call->callee, lanes = todo;
 		if (i->kind == K_CALL_POINTER) {
-			uint64_t pointer = REG(u64, i->a)[__builtin_ctz(todo)], number = (pointer - CODE_WINDOW) / 16 - 1;
+			uint64_t pointer = REG(u64, i->a)[__builtin_ctz(todo)];
 			lanes = 0;
 			EACH_IN(todo, l)
 				lanes |= (uint32_t)(REG(u64, i->a)[l] == pointer) << l;
-			if (pointer < CODE_WINDOW + 16 || pointer % 16 || number >= im->n_functions
-				|| im->functions[number].function->is_kernel)
+			if (!function_at(im, pointer, &callee))
 				bad_call(w, i, lanes, PTX_BAD_CALL, "A call through a pointer that is no function");
-			callee = (uint32_t)number;
 			const struct function *f = im->functions[callee].function;
 			if (!same_sizes(f->params, f->n_params, i->call->arguments, i->call->n_arguments)
 				|| !same_sizes(f->returns, f->n_returns, i->call->returns, i->call->n_returns))

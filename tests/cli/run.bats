@@ -43,6 +43,12 @@ km_run() {
 	[[ "$output" == *"counter 0, outside cudaErrorInvalidValue"* ]]
 }
 
+@test "a device function has one address in all kernels, which the host may pass on" {
+	km_run ./programs functions
+	[ "$status" -eq 0 ]
+	[ "$output" = $'10\n25' ]
+}
+
 @test "streams, events with times that are said to be made up, and host functions" {
 	km_run ./programs events
 	[ "$status" -eq 0 ]

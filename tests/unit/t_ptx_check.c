@@ -386,6 +386,35 @@ test_bad_calls(void **state)
 	}
 }
 
+/* A pointer that one kernel leaves in memory is to the same function in another, which names none of its own. */
+static void
+test_pointers_are_of_the_module(void **state)
+{
+	(void)state;
+	static const char text[] = RIG_HEADER
+		".func (.param .b32 r) unused(.param .b32 x)\n{\n\tst.param.b32 [r], 5;\n\tret;\n}\n"
+		".func (.param .b32 r) twice(.param .b32 x)\n{\n\t.reg .b32 %v;\n\tld.param.b32 %v, [x];\n"
+		"\tadd.s32 %v, %v, %v;\n\tst.param.b32 [r], %v;\n\tret;\n}\n"
+		".global .u64 kept;\n.global .u64 table[1] = { twice };\n"
+		".entry writer()\n{\n\t.reg .b64 %a;\n\tmov.u64 %a, twice;\n\tst.global.u64 [kept], %a;\n\tret;\n}\n"
+		".entry other()\n{\n\t.reg .b64 %a;\n\tmov.u64 %a, unused;\n\tret;\n}\n"
+		".entry caller(.param .u64 out)\n{\n\t.reg .b64 %a, %o, %t;\n\t.reg .b32 %v;\n\t.reg .pred %p;\n"
+		"\tld.param.u64 %o, [out];\n"
+		"\tld.global.u64 %a, [kept];\n\tld.global.u64 %t, [table];\n\tsetp.ne.u64 %p, %a, %t;\n\t@%p trap;\n"
+		"\t.param .b32 p;\n\t.param .b32 q;\n\tmov.u32 %v, 21;\n\tst.param.b32 [p], %v;\n"
+		"P: .callprototype (.param .b32 _) _ (.param .b32 _);\n\tcall (q), %a, (p), P;\n"
+		"\tld.param.b32 %v, [q];\n\tst.global.u32 [%o], %v;\n\tret;\n}\n";
+	struct rig r;
+	rig_open(&r, text, sizeof text - 1, NULL);
+	int32_t *out = rig_buffer(&r, "out", 4, PTX_READ_WRITE, false);
+	uint64_t argument = (uint64_t)(uintptr_t)out;
+	assert_int_equal(rig_run(&r, "writer", 1, 1, NULL, 0), PTX_OK);
+	assert_int_equal(rig_run(&r, "other", 1, 1, NULL, 0), PTX_OK);
+	assert_int_equal(rig_run(&r, "caller", 1, 1, &argument, 8), PTX_OK);
+	assert_int_equal(*out, 42);
+	rig_close(&r);
+}
+
 static void
 test_stack_overflow(void **state)
 {
@@ -512,6 +541,7 @@ test_findings_are_bounded(void **state)
 /* ---- racecheck: what t_ptx_faults.c does not look at */
 
 #define TILE "\t.shared .align 4 .b8 tile[512];\n\tmov.u32 %r5, tile;\n\tshl.b32 %r6, %r1, 2;\n\tadd.u32 %r6, %r5, %r6;\n"
+#define FILL "\tst.shared.u32 [%r6], %r1;\n\tbar.sync 0;\n"
 
 static void
 open_race(struct fault *f, const char *body, size_t max_findings)
@@ -557,6 +587,41 @@ test_race_has_two_sides(void **state)
 	assert_int_equal(run_fault(&f, 1, 32, 1), PTX_OK);
 	assert_int_equal(ptx_finding_count(f.rig.machine), 0);
 	rig_close(&f.rig);
+}
+
+/* Of many readers only the last is kept: when that is the writer itself, or another that the writer knows of, then the
+ * other side of the race is some other reader, and nobody is named in its place. */
+static void
+test_race_with_one_of_many_readers(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *sync, *is_writer, *lacks;
+		uint32_t threads;
+	} cases[] = {
+		{ "", "0", "no barrier is between", 64 },
+		{ "\tbar.warp.sync -1;\n", "0", "no barrier is between", 64 },
+		{ "\tbar.warp.sync -1;\n", "1", "no barrier is between", 64 },
+		{ "", "0", "nothing orders the lanes of a warp", 32 },
+	};
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		struct buf body = BUF_INIT;
+		struct fault f;
+		buf_addf(&body, "%s" LOC(50) "\tld.shared.u32 %%r7, [%%r5];\n%s\tsetp.eq.u32 %%p1, %%r1, %s;\n"
+			LOC(51) "\t@%%p1 st.shared.u32 [%%r5], 77;\n", TILE FILL, cases[k].sync, cases[k].is_writer);
+		open_race(&f, buf_str(&body), 0);
+		assert_int_equal(run_fault(&f, 1, cases[k].threads, 1), PTX_OK);
+		assert_int_equal(ptx_finding_count(f.rig.machine), 1);
+		struct ptx_finding found = *ptx_finding_at(f.rig.machine, 0);
+		assert_string_equal(ptx_kind_name(found.kind), "read_write");
+		assert_int_equal(found.line, 51);
+		assert_false(found.pair);
+		assert_non_null(strstr(found.message, "one of several other threads, and "));
+		assert_non_null(strstr(found.message, cases[k].lacks));
+		assert_null(strstr(found.message, "the other is block"));
+		rig_close(&f.rig);
+		buf_release(&body);
+	}
 }
 
 /* What one launch wrote is over for the next, and shared memory belongs to one block at a time. */
@@ -672,9 +737,11 @@ main(void)
 		cmocka_unit_test(test_divergent_barrier), cmocka_unit_test(test_shuffle_from_exited),
 		cmocka_unit_test(test_reconvergence), cmocka_unit_test(test_shuffles),
 		cmocka_unit_test(test_collective_waits), cmocka_unit_test(test_deadlock), cmocka_unit_test(test_bad_calls),
+		cmocka_unit_test(test_pointers_are_of_the_module),
 		cmocka_unit_test(test_stack_overflow), cmocka_unit_test(test_trap), cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_unsupported), cmocka_unit_test(test_refused), cmocka_unit_test(test_map_refuses),
 		cmocka_unit_test(test_findings_are_bounded), cmocka_unit_test(test_race_has_two_sides),
+		cmocka_unit_test(test_race_with_one_of_many_readers),
 		cmocka_unit_test(test_launches_and_blocks_are_apart), cmocka_unit_test(test_warnings_give_way),
 		cmocka_unit_test(test_elements_never_written), cmocka_unit_test(test_counters),
 	};

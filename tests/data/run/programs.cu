@@ -32,6 +32,13 @@ __global__ void hello(int n) { printf("hello from %d\n", n); }
 __constant__ float scale[4];
 __device__ int counter = 5;
 __managed__ int shared_counter = 3;
+typedef int int_function(int);
+__device__ int unused(int v) { return v; }
+__device__ int twice(int v) { return v * 2; }
+__device__ int square(int v) { return v * v; }
+__device__ int_function *chosen = twice, *never = unused;
+__global__ void fill_functions(int_function **table) { table[0] = square; table[1] = never; }
+__global__ void apply_to(int_function *f, int v, int *y) { *y = f(v); }
 __global__ void use_symbols(float *y) { y[threadIdx.x] = scale[threadIdx.x]; if (!threadIdx.x) { counter++; shared_counter *= 2; } }
 
 __global__ void grid_sum(const float *x, float *partial, float *total, int n)
@@ -122,6 +129,23 @@ static void symbols()
 	CHECK(cudaMemset(at, 0, 4));
 	CHECK(cudaMemcpyFromSymbol(&count, counter, sizeof count));
 	printf("counter %d, outside %s\n", count, cudaGetErrorName(cudaMemcpyToSymbol(scale, host, 8, 9)));
+}
+
+/* The host passes a device function's address from one kernel's module-wide table to another kernel. */
+static void functions()
+{
+	static int_function *host[2], **table;
+	int *y, back;
+	CHECK(cudaMalloc(&y, 4));
+	CHECK(cudaMalloc(&table, sizeof host));
+	CHECK(cudaMemcpyFromSymbol(&host[0], chosen, sizeof host[0]));
+	fill_functions<<<1, 1>>>(table);
+	CHECK(cudaMemcpy(&host[1], table, sizeof host[1], cudaMemcpyDeviceToHost));
+	for (int k = 0; k < 2; k++) {
+		apply_to<<<1, 1>>>(host[k], 5, y);
+		CHECK(cudaMemcpy(&back, y, 4, cudaMemcpyDeviceToHost));
+		printf("%d\n", back);
+	}
 }
 
 static void events()
@@ -237,6 +261,7 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "add";
 	if (!strcmp(what, "add")) vector_add();
 	else if (!strcmp(what, "symbols")) symbols();
+	else if (!strcmp(what, "functions")) functions();
 	else if (!strcmp(what, "events")) events();
 	else if (!strcmp(what, "managed")) managed();
 	else if (!strcmp(what, "cooperative")) cooperative();
