@@ -70,11 +70,28 @@ UNIT := $(wildcard tests/unit/t_*.c)
 FUZZ := $(wildcard tests/fuzz/fuzz_*.c)
 internal_name = $(LIBEXEC)/km-$(patsubst %_main,%,$(basename $(notdir $(1))))
 INTERNAL_PROGRAMS := $(foreach m,$(INTERNAL),$(call internal_name,$(m)))
+RECORDER := $(LIBEXEC)/recorder/libcudart.so.13
+MACHINE := $(LIBEXEC)/machine/libcudart.so.13
+PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
+
+# Objects come before archives, and these in the order in which they use one another.
+define link
+@mkdir -p $(@D)
+@echo '  LD   $@'
+$(Q)$(CC) $(LDFLAGS) -o $@.tmp $(filter %.o,$^) $(filter %.a,$^) $(LDLIBS)
+$(Q)mv $@.tmp $@
+endef
+
+define compile_device
+@mkdir -p $(@D)
+@echo '  NVCC $<'
+$(Q)$(CUDA)/bin/nvcc -std=c++17 -Icommon $(NVCC_FLAGS) -o $@.tmp $<
+$(Q)mv $@.tmp $@
+endef
 
 .PHONY: all programs
 all: programs man
-programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(foreach b,recorder machine,$(LIBEXEC)/$(b)/libcudart.so.13) \
-	$(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*)) \
+programs: $(PROGRAMS:%=$(BUILD)/bin/km-%) $(INTERNAL_PROGRAMS) $(RECORDER) $(MACHINE) $(PROFILES) \
 	$(LIBEXEC)/gpu_kernels.fatbin $(LIBEXEC)/torch_worker.py
 
 $(B)/%.o: %.c Makefile
@@ -99,77 +116,57 @@ $(foreach l,$(ALL_LIBS),$(eval $(call archive_rule,$(l))))
 
 define program_rule
 $(BUILD)/bin/km-$(1): $(call objects,$(wildcard stages/$(1)/*.c)) $(call archives,$(ALL_LIBS))
-	@mkdir -p $$(@D)
-	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS) $$(LDLIBS_$(1))
-	$(Q)mv $$@.tmp $$@
+	$$(link)
 endef
-LDLIBS_review := -lncursesw
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
+$(BUILD)/bin/km-review: LDLIBS += -lncursesw
 
 # The stand-in runtime, with one of two back ends behind it, and no symbol of ours besides the runtime's own. The one
 # that records needs libc only; the one that executes has the PTX machine in it.
 RUNTIME := $(wildcard common/cuda/runtime/*.c) common/cuda/occupancy.c
-RECORDER := $(LIBEXEC)/recorder/libcudart.so.13
 $(RECORDER): $(call objects,$(RUNTIME) $(wildcard common/cuda/recorder/*.c))
-MACHINE := $(LIBEXEC)/machine/libcudart.so.13
 $(MACHINE): $(call objects,$(RUNTIME) $(wildcard common/eval/machine/*.c)) $(call archives,ptx cuda $(L1))
-$(MACHINE): LDLIBS_runtime := -lzstd -lm
+$(RECORDER): LDLIBS :=
+$(MACHINE): LDLIBS := -lzstd -lm
+$(RECORDER) $(MACHINE): LDFLAGS += -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/runtime/version.map -Wl,-z,defs
 $(RECORDER) $(MACHINE): common/cuda/runtime/version.map
-	@mkdir -p $(@D)
-	@echo '  LD   $@'
-	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libcudart.so.13 -Wl,--version-script=common/cuda/runtime/version.map -Wl,-z,defs -o $@.tmp \
-		$(filter %.o %.a,$^) $(LDLIBS_runtime)
-	$(Q)mv $@.tmp $@
+	$(link)
 $(LIBEXEC)/%.py: common/eval/%.py
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
-PROFILES := $(patsubst common/cuda/profiles/%,$(LIBEXEC)/profiles/%,$(wildcard common/cuda/profiles/*))
 $(LIBEXEC)/profiles/%: common/cuda/profiles/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
 # The GPU worker's own kernels: machine code of sm_90, and PTX for later GPUs.
-$(LIBEXEC)/gpu_kernels.fatbin: common/cuda/gpu_kernels.cu $(wildcard common/tensor/generate_core.h)
-	@mkdir -p $(@D)
-	@echo '  NVCC $<'
-	$(Q)$(CUDA)/bin/nvcc -std=c++17 -Icommon -gencode 'arch=compute_90,code=[sm_90,compute_90]' -fatbin -o $@.tmp $<
-	$(Q)mv $@.tmp $@
+$(LIBEXEC)/gpu_kernels.fatbin: NVCC_FLAGS := -gencode 'arch=compute_90,code=[sm_90,compute_90]' -fatbin
+$(LIBEXEC)/gpu_kernels.fatbin: common/cuda/gpu_kernels.cu common/tensor/generate_core.h
+	$(compile_device)
 
 folder_of = $(notdir $(patsubst %/,%,$(dir $(1))))
 define internal_rule
 $(call internal_name,$(1)): $(call objects,$(1)) $(call archives,$(LIBS_$(call folder_of,$(1))))
-	@mkdir -p $$(@D)
-	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
-	$(Q)mv $$@.tmp $$@
+	$$(link)
 endef
 $(foreach m,$(INTERNAL),$(eval $(call internal_rule,$(m))))
 
 unit_lib = $(word 2,$(subst _, ,$(basename $(notdir $(1)))))
 define unit_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(call unit_lib,$(1))))
-	@mkdir -p $$(@D)
-	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ -lcmocka $$(LDLIBS)
-	$(Q)mv $$@.tmp $$@
+	$$(link)
 endef
 $(foreach t,$(UNIT),$(eval $(call unit_rule,$(t))))
+$(UNIT:tests/unit/%.c=$(BUILD)/test/%): LDLIBS += -lcmocka
 
 # The generator's kernels, for the PTX machine.
+$(BUILD)/test/generate.ptx: NVCC_FLAGS := -arch=compute_90 -ptx
 $(BUILD)/test/generate.ptx: common/tensor/generate.cu common/tensor/generate_core.h
-	@mkdir -p $(@D)
-	@echo '  NVCC $<'
-	$(Q)$(CUDA)/bin/nvcc -std=c++17 -Icommon -arch=compute_90 -ptx -o $@.tmp $<
-	$(Q)mv $@.tmp $@
+	$(compile_device)
 $(BUILD)/test/t_ptx_generate: | $(BUILD)/test/generate.ptx
 
 define fuzz_rule
 $(BUILD)/test/$(basename $(notdir $(1))): $(call objects,$(1) tests/fuzz/replay.c) $(call archives,$(LIBS_$(call unit_lib,$(1))))
-	@mkdir -p $$(@D)
-	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
-	$(Q)mv $$@.tmp $$@
+	$$(link)
 $(BUILD)/fuzz/$(basename $(notdir $(1))): $(1) $(wildcard $(foreach l,$(LIBS_$(call unit_lib,$(1))),$(filter-out %_main.c,$(wildcard common/$(l)/*.c))))
 	@mkdir -p $$(@D)
 	clang $$(CPPFLAGS) $$(CPPFLAGS_base) $$(CPPFLAGS_cuda) -std=gnu11 -O1 -g -mavx2 -mfma -mf16c -pthread -fsanitize=fuzzer,address,undefined -o $$@ $$^ $$(LDLIBS)
@@ -179,12 +176,8 @@ $(foreach t,$(FUZZ),$(eval $(call fuzz_rule,$(t))))
 # ---- probes: what an H200 answers for every row of the instruction table, and that the PTX machine answers the same
 PROBES := $(call objects,$(filter-out %/coverage.c %/collect.c,$(wildcard tests/gpu/coverage/*.c)))
 $(BUILD)/test/t_ptx_h200: $(PROBES)
-$(BUILD)/test/t_ptx_h200: LDLIBS := $(call archives,$(LIBS_ptx)) $(LDLIBS)
 $(BUILD)/test/coverage: $(call objects,tests/gpu/coverage/coverage.c) $(PROBES) $(call archives,$(LIBS_ptx))
-	@mkdir -p $(@D)
-	@echo '  LD   $@'
-	$(Q)$(CC) $(LDFLAGS) -o $@.tmp $^ $(LDLIBS)
-	$(Q)mv $@.tmp $@
+	$(link)
 $(BUILD)/test/collect: tests/gpu/coverage/collect.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) -D_GNU_SOURCE $(CFLAGS) -o $@.tmp $< -ldl
@@ -218,7 +211,7 @@ test-cli: programs man
 	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) prove --comments --timer -j2 -e 'bats --tap' $(sort $(wildcard tests/cli/*.bats tests/tui/*.bats tests/dag/*.bats))
 test-long: programs ## run the long tests as well: all seeds, shards, kills
 	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) prove --comments --timer -v -e 'bats --tap' $(sort $(wildcard tests/long/*.bats))
-lint: man ## check layers, man pages, lengths
+lint: man ## check layers, man pages and lengths
 	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) prove --comments --timer -e 'bash' $(sort $(wildcard tests/lint/*.sh))
 # Left out are the programs that the tests start: they run confined, where limits leave no room for a sanitizer's
 # memory, and the stand-in runtime is loaded below another's code.
@@ -235,18 +228,14 @@ $(STANDIN): tests/gpu/standin.c
 	$(Q)$(CC) $(CPPFLAGS) $(CPPFLAGS_cuda) $(filter-out $(SANITIZE),$(CFLAGS)) -shared -o $@.tmp $<
 	$(Q)mv $@.tmp $@
 test-unit: $(STANDIN)
-GPU_TESTS := $(wildcard tests/gpu/*.c)
-GPU_PROGRAMS := $(patsubst tests/gpu/%.c,$(BUILD)/gpu/%,$(filter-out %/standin.c,$(GPU_TESTS)))
+GPU_TESTS := $(filter-out %/standin.c,$(wildcard tests/gpu/*.c))
 define gpu_rule
 $(BUILD)/gpu/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(ALL_LIBS))
-	@mkdir -p $$(@D)
-	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
-	$(Q)mv $$@.tmp $$@
+	$$(link)
 endef
-$(foreach t,$(filter-out %/standin.c,$(GPU_TESTS)),$(eval $(call gpu_rule,$(t))))
+$(foreach t,$(GPU_TESTS),$(eval $(call gpu_rule,$(t))))
 .PHONY: test-gpu
-test-gpu: programs $(GPU_PROGRAMS) ## run the tests that need a GPU; exit 69 without one
+test-gpu: programs $(GPU_TESTS:tests/gpu/%.c=$(BUILD)/gpu/%) ## run the tests that need a GPU; exit 69 without one
 	@KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) bash tests/gpu/run.sh
 
 fuzz: $(FUZZ:tests/fuzz/%.c=$(BUILD)/fuzz/%) ## fuzz each parser for FUZZ_SECONDS
@@ -258,17 +247,13 @@ FUZZ_SECONDS ?= 60
 BENCH := $(wildcard tests/bench/*_bench.c)
 define bench_rule
 $(BUILD)/bench/$(basename $(notdir $(1))): $(call objects,$(1)) $(call archives,$(LIBS_$(firstword $(subst _, ,$(notdir $(1))))))
-	@mkdir -p $$(@D)
-	@echo '  LD   $$@'
-	$(Q)$$(CC) $$(LDFLAGS) -o $$@.tmp $$^ $$(LDLIBS)
-	$(Q)mv $$@.tmp $$@
+	$$(link)
 endef
 $(foreach t,$(BENCH),$(eval $(call bench_rule,$(t))))
+$(BUILD)/bench/%.ptx: NVCC_FLAGS := -arch=compute_90 -lineinfo -ptx
 $(BUILD)/bench/%.ptx: tests/bench/%.cu
-	@mkdir -p $(@D)
-	@echo '  NVCC $<'
-	$(Q)nvcc -std=c++17 -gencode arch=compute_90,code=compute_90 -lineinfo -ptx -o $@ $<
-bench: programs $(BENCH:tests/bench/%.c=$(BUILD)/bench/%) $(patsubst tests/bench/%.cu,$(BUILD)/bench/%.ptx,$(wildcard tests/bench/*.cu)) ## measure: ratios in one run
+	$(compile_device)
+bench: programs $(BENCH:tests/bench/%.c=$(BUILD)/bench/%) $(patsubst tests/bench/%.cu,$(BUILD)/bench/%.ptx,$(wildcard tests/bench/*.cu)) ## measure our code beside plain C or a library, as ratios in one run
 	for b in $(BENCH:tests/bench/%.c=%); do $(BUILD)/bench/$$b $(BUILD)/bench; done
 
 # Against numba's CUDA simulator, in an environment of its own unless NUMBA_PYTHON is one that has numba.
@@ -278,7 +263,7 @@ $(BUILD)/bench/numba/bin/python3:
 	python3 -m venv $(BUILD)/bench/numba
 	$(BUILD)/bench/numba/bin/pip install -q numba
 .PHONY: bench-numba
-bench-numba: $(NUMBA_PYTHON) $(BUILD)/bench/ptx_bench $(BUILD)/bench/ptx_bench.ptx ## the PTX machine beside numba's CUDA simulator (from PyPI)
+bench-numba: $(NUMBA_PYTHON) $(BUILD)/bench/ptx_bench $(BUILD)/bench/ptx_bench.ptx ## measure the PTX machine beside numba's CUDA simulator (from PyPI)
 	$< tests/bench/numba_simulator.py $(BUILD)/bench/ptx_bench $(BUILD)/bench
 
 # The roofline model against an H200: the work that the PTX machine counts, and times seen on that GPU, which
@@ -287,19 +272,12 @@ ROOFLINE := memory rows compute tiles
 ROOFLINE_TIMES := tests/data/roofline/h200.jsonl
 CPPFLAGS_roofline := -Itests/bench
 $(BUILD)/bench/roofline/roofline: $(call objects,tests/bench/roofline/roofline.c tests/bench/roofline/launches.c) $(call archives,$(LIBS_ptx))
-	@mkdir -p $(@D)
-	@echo '  LD   $@'
-	$(Q)$(CC) $(LDFLAGS) -o $@.tmp $^ $(LDLIBS)
-	$(Q)mv $@.tmp $@
+	$(link)
 $(BUILD)/bench/roofline/roofline_gpu: $(call objects,tests/bench/roofline/gpu.c tests/bench/roofline/launches.c) $(call archives,base)
-	@mkdir -p $(@D)
-	@echo '  LD   $@'
-	$(Q)$(CC) $(LDFLAGS) -o $@.tmp $^ -ldl
-	$(Q)mv $@.tmp $@
+	$(link)
+$(BUILD)/bench/roofline/%.cubin: NVCC_FLAGS := -arch=sm_90 -lineinfo -cubin
 $(BUILD)/bench/roofline/%.cubin: tests/bench/roofline/%.cu
-	@mkdir -p $(@D)
-	@echo '  NVCC $<'
-	$(Q)nvcc -std=c++17 -arch=sm_90 -lineinfo -cubin -o $@ $<
+	$(compile_device)
 $(BUILD)/bench/roofline/work.jsonl: $(BUILD)/bench/roofline/roofline $(ROOFLINE:%=$(BUILD)/bench/roofline/%.ptx) $(ROOFLINE_TIMES)
 	@echo '  COUNT $@'
 	$(Q)$< count $(@D) $(ROOFLINE_TIMES) >$@.tmp
