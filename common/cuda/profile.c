@@ -1,5 +1,6 @@
 /* GPU profiles: text in, a table of answers out. */
 #include "base/num.h"
+#include "base/spawn.h"
 #include "cuda/profile.h"
 
 static int
@@ -81,4 +82,20 @@ profile_parse(const char *text, struct gpu_profile *profile, struct buf *err)
 	if (!*profile->name || !profile->memory_total || !profile->driver_version)
 		return buf_err(err, "the GPU profile lacks its name, memory_total or driver_version");
 	return 0;
+}
+
+char *
+profile_path(const char *name, struct buf *err)
+{
+	struct buf file = BUF_INIT;
+	char *path;
+
+	if (!*name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_")]) {
+		buf_err(err, "a GPU profile's name is made of a-z, 0-9, - and _, not '%.80s'", name);
+		return NULL;
+	}
+	buf_addf(&file, "profiles/%s.profile", name);
+	path = spawn_libexec(buf_str(&file));
+	buf_release(&file);
+	return path;
 }

@@ -23,4 +23,7 @@ struct gpu_profile {
  * "limit NUMBER N", "attribute NUMBER N", comments after '#'. 0, or -1 with a sentence. */
 int profile_parse(const char *text, struct gpu_profile *profile, struct buf *err);
 
+/* Where the installed profile of that name ("h200") would be. Returned owned, or NULL with a sentence: not a name. */
+char *profile_path(const char *name, struct buf *err);
+
 #endif

@@ -375,20 +375,19 @@ place_buffers(struct recording *r, const struct cuda_argument *arguments, int co
 static int
 read_profile(struct recording *r, const char *name, struct buf *err)
 {
-	struct buf file = BUF_INIT;
 	char *path;
 	int got;
 
 	if (!name)
 		name = DEFAULT_PROFILE;
-	if (strlen(name) >= sizeof r->profile_name || name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_")])
-		return buf_err(err, "the GPU profile's name '%.80s' is not made of a-z, 0-9, - and _", name);
+	if (strlen(name) >= sizeof r->profile_name)
+		return buf_err(err, "the GPU profile's name '%.80s' is too long", name);
+	path = profile_path(name, err);
+	if (!path)
+		return -1;
 	memcpy(r->profile_name, name, strlen(name) + 1);
-	buf_addf(&file, "profiles/%s.profile", name);
-	path = spawn_libexec(buf_str(&file));
 	got = buf_read_file(&r->profile, path, 1 << 20, err);
 	free(path);
-	buf_release(&file);
 	return got;
 }
 

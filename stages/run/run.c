@@ -139,19 +139,16 @@ set_number(const char *name, uint64_t value)
 static void
 set_profile(void)
 {
-	struct buf name = BUF_INIT, text = BUF_INIT, err = BUF_INIT;
+	struct buf text = BUF_INIT, err = BUF_INIT;
 	struct gpu_profile profile;
-	char *path;
+	char *path = profile_path(profile_name, &err);
 
-	if (profile_name[strspn(profile_name, "abcdefghijklmnopqrstuvwxyz0123456789-_")])
-		die(EX_USAGE, "a profile's name is made of a-z, 0-9, - and _, not '%s'", profile_name);
-	buf_addf(&name, "profiles/%s.profile", profile_name);
-	path = spawn_libexec(buf_str(&name));
+	if (!path)
+		die(EX_USAGE, "%s", buf_str(&err));
 	if (buf_read_file(&text, path, 1 << 20, &err) < 0 || profile_parse(buf_str(&text), &profile, &err) < 0)
 		die(EX_UNAVAILABLE, "there is no GPU profile '%s': %s", profile_name, buf_str(&err));
 	set(MACHINE_PROFILE, path);
 	free(path);
-	buf_release(&name);
 	buf_release(&text);
 }
 
