@@ -32,7 +32,7 @@ sticky(void)
 	return sticky_error;
 }
 
-void
+static void
 set_sticky(int error)
 {
 	if (!sticky_error)
@@ -55,7 +55,7 @@ back_reset(void)
 }
 
 /* ---- findings and output */
-void
+static void
 tell_findings(struct image *image)
 {
 	for (; image->findings < ptx_finding_count(image->machine); image->findings++) {

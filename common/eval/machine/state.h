@@ -42,12 +42,10 @@ void memory_open(void);
 void memory_close(void);
 void memory_forget(void);
 
-/* ---- errors.c */
-/* The error that stays. */
+/* ---- launch.c */
+/* The error that stays, as the number of a cudaError_t; 0: none. */
 int sticky(void);
-void set_sticky(int error);
-/* Tells new findings of a machine and counts them. */
-void tell_findings(struct image *image);
+/* Writes what kernels printed. */
 void flush_output(void);
 
 #endif
