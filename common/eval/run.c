@@ -105,6 +105,23 @@ read_report(const struct buf *text, struct run_result *result, struct buf *err)
 	return 0;
 }
 
+/* reordered: outputs in another order of blocks and warps; NULL: there are none. */
+static int
+take_answer(const struct task *t, const struct task_workload *w, const struct buf *report, const struct buf *outputs,
+	const struct buf *reordered, struct run_result *result, struct buf *err)
+{
+	if (read_report(report, result, err))
+		return -1;
+	if (strcmp(result->status, "PASSED"))
+		return 0;
+	if (take_outputs(t, w, outputs, result->outputs, &result->output_count, err))
+		return -1;
+	if (!reordered)
+		return 0;
+	result->others = 1;
+	return take_outputs(t, w, reordered, result->other[0], &result->other_count[0], err);
+}
+
 static void
 add_tensors(const struct tensor *tensors, int count, struct buf *out)
 {
@@ -158,17 +175,7 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 		buf_addf(err, " %s", buf_str(&said));
 		goto out;
 	}
-	if (read_report(&report, result, err))
-		goto out;
-	bool passed = strcmp(result->status, "PASSED") == 0;
-	if (passed && take_outputs(t, w, &unpacked, result->outputs, &result->output_count, err))
-		goto out;
-	if (passed && outputs[2].state == SANDBOX_FILE_OK) {
-		result->others = 1;
-		if (take_outputs(t, w, &reordered, result->other[0], &result->other_count[0], err))
-			goto out;
-	}
-	status = 0;
+	status = take_answer(t, w, &report, &unpacked, outputs[2].state == SANDBOX_FILE_OK ? &reordered : NULL, result, err);
 out:
 	if (status)
 		run_release(result);
