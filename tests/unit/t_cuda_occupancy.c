@@ -96,12 +96,33 @@ profile_is_read_or_refused(void **state)
 	buf_release(&err);
 }
 
+static void
+profiles_are_found_by_name_alone(void **state)
+{
+	static const char *const none[] = { "", "../h200", "H200", "h200.profile", "h 200" };
+	static const char end[] = "/libexec/kernelmosaic/profiles/h200.profile";
+	struct buf err = BUF_INIT;
+	char *path = profile_path("h200", &err);
+
+	(void)state;
+	assert_non_null(path);
+	assert_true(strlen(path) > strlen(end));
+	assert_string_equal(path + strlen(path) - strlen(end), end);
+	free(path);
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+		buf_reset(&err);
+		assert_null(profile_path(none[i], &err));
+		assert_true(err.len > 0);
+	}
+	buf_release(&err);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_those_of_an_h200),
-		cmocka_unit_test(profile_is_read_or_refused),
+		cmocka_unit_test(profile_is_read_or_refused), cmocka_unit_test(profiles_are_found_by_name_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
