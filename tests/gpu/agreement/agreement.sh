@@ -30,7 +30,8 @@ build() { # group, file: a program, and the PTX in it
 	name=${group}__$(printf %s "$file" | md5sum | head -c 6)_$name
 	grep -q '"kernels.h"' "$file" && mode=kernels
 	mkdir -p "$work/$name.keep"
-	if timeout 300 nvcc -std=c++17 -arch=sm_90 -O2 -w -lineinfo -cudart shared ${NVCC_OPTIONS:-} -keep -keep-dir "$work/$name.keep" \
+	if timeout 300 nvcc -std=c++17 -arch=sm_90 -O2 -w -lineinfo -cudart shared ${NVCC_OPTIONS:-} \
+		-keep -keep-dir "$work/$name.keep" \
 		-DSOLUTION="\"$file\"" -DKERNELS="\"$file\"" -I"$(dirname "$file")" -o "$work/$name" "$here/$mode.cu" \
 		>"$work/$name.log" 2>&1; then
 		cat "$work/$name.keep"/*.ptx >"$work/$name.ptx" 2>/dev/null
@@ -61,7 +62,8 @@ run() { # group, program, case or -, file
 	echo "exit $?" >>"$work/$id.gpu.txt"
 	timeout 120 "$km_run" "$work/$program" $arguments "$work/$id.cpu" >"$work/$id.cpu.txt" 2>&1
 	echo "exit $?" >>"$work/$id.cpu.txt"
-	printf '%s\t%s\t%s\t%s\t%s\n' "$group" "$id" "$("$work/compare" "$work/$id.gpu" "$work/$id.cpu")" "$(classes "$work/$program.ptx")" \
+	printf '%s\t%s\t%s\t%s\t%s\n' "$group" "$id" "$("$work/compare" "$work/$id.gpu" "$work/$id.cpu")" \
+		"$(classes "$work/$program.ptx")" \
 		"$(grep -hm1 -E 'km-run|block \(|nsupported' "$work/$id.cpu.txt" | cut -c1-200)"
 	rm -f "$work/$id.gpu" "$work/$id.cpu"
 }
