@@ -15,7 +15,7 @@
 enum { LANES = 32, MAX_WARPS = 32, N_BARRIERS = 16 };
 #define NO_REG 0xffffffffu
 
-/* Generic addresses of the two windows; nothing is mapped there, and buffers may not be. */
+/* Generic addresses of the windows; nothing is mapped there, and buffers may not be. */
 #define SHARED_WINDOW 0x010000000000ull
 #define LOCAL_WINDOW 0x020000000000ull
 #define PARAM_WINDOW 0x030000000000ull

@@ -61,7 +61,7 @@ size_t roofline_parts(void);
 const char *roofline_part_name(size_t part);
 const char *roofline_mix_name(size_t mix);
 
-/* Free parameters, all of the order of 1 but for the last two. Fitted by tests/bench/roofline. */
+/* Free parameters, all of the order of 1 but for the last three. Fitted by tests/bench/roofline. */
 struct roofline_parameters {
 	double dram, l2, passes, issue, pipes, tensor;	/* share of the published rate that is reached */
 	double atomics, serial;			/* clocks of a multiprocessor; clocks of the whole L2 */

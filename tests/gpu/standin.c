@@ -13,7 +13,6 @@
 
 #include "tensor/generate_core.h"
 
-#define ARENA_END (64ull << 30)
 enum { MULTIPROCESSORS = 4, SHARED_BYTES = 232448, MAX_STACK = 64 };
 
 typedef void kernel_function(void **p, const CUlaunchConfig *how);

@@ -15,7 +15,6 @@ struct piece {
 	const char *finding;			/* part of the message; NULL: none, in a checked run */
 };
 
-#define LATER "\tld.shared.b32 %r0, [%s];\n\tst.global.b32 [%out], %r0;\n"
 #define PUT(k, reg) "\tst.global.b32 [%out+" #k "], " reg ";\n"
 #define GET(k, at) "\tld.shared.b32 %r0, [%s+" #at "];\n" PUT(k, "%r0")
 #define BOOL(k) "\tselp.b32 %r0, 1, 0, %p0;\n" PUT(k, "%r0")
