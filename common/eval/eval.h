@@ -25,7 +25,6 @@ enum { VERDICT_PROTOCOL = 2 };
 struct eval_args {
 	const char *store;	/* --store DIR, default out/store */
 	const char *device;	/* --device cpu|cuda[:LIST] */
-	const char *sandbox;	/* --sandbox namespaces|landlock */
 	const char *python;	/* --python PROGRAM, which runs PyTorch references */
 	uint64_t schedule;	/* --schedule SEED of km-verify: order of blocks and warps on the PTX machine; 0: the plain one */
 };
@@ -44,14 +43,14 @@ int eval_failure(const struct eval *e);
 void eval_misses_something(struct eval *e);
 
 enum eval_select {
-	EVAL_VISIBLE,	/* check workloads that are not held out, then profile for the cost */
+	EVAL_VISIBLE,	/* check workloads that are not held out, then profile for the cost, on a GPU then bench */
 	EVAL_ALL,	/* held-out ones as well: only km-verify asks */
 };
 
 /* Statuses as in the record: strings, static. */
 struct eval_summary {
 	const char *status;		/* PASSED, or that of the first workload that did not pass */
-	const json_t *decisive;		/* that evaluation, or the profile one when PASSED; borrowed from the array */
+	const json_t *decisive;		/* that evaluation, or when PASSED the profile or bench one; borrowed from the array */
 	double cost;			/* NAN unless PASSED and profiled; on a GPU the time of the bench workload over
 					 * that of the baseline, NAN where none was measured */
 };
@@ -71,7 +70,8 @@ int eval_again(struct eval *e, const struct task *t, const char *source, const j
 /* The quick check of the device half: *log gets the compiler's words. 1 compiles, 0 does not, -1 ours. */
 int eval_compile(struct eval *e, const struct task *t, const char *source, struct buf *log, struct buf *err);
 
-/* Ids of records. solution: of its source; evaluation: of (solution, workload, trial, target, protocol). */
+/* Ids of records. solution: of its source; evaluation: of (solution, workload, target, seed, trial,
+ * protocol, schedule). */
 void eval_solution_id(const char *task_id, const char *source, char out[HASH_ID_HEX]);
 
 /* ---- for ingest: the oracles by themselves */

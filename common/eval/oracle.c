@@ -1,5 +1,6 @@
-/* Inputs in, expected outputs out. The math spec is evaluated here, in double; the C reference is compiled
- * once (kept in the store by content) and runs in the sandbox, since whoever wrote the task wrote it. */
+/* Inputs in, expected outputs out. The math spec is evaluated here, in double; a C reference is compiled
+ * once (kept in the store by content) and runs in the sandbox, since whoever wrote the task wrote it; a PyTorch
+ * reference goes to torch.c. */
 #include "eval/oracle.h"
 
 #include <stdlib.h>
