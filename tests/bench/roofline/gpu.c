@@ -2,7 +2,8 @@
  * FOLDER/{memory,rows,compute,tiles}.cubin. Out: JSON lines, first one about the GPU, then one for each launch with the
  * median of its samples. Before each sample the buffers are restored and 512 MiB are written and read, so that the L2
  * cache holds nothing of them and nothing that still has to be written back; with `once` each runs a single time, for a
- * profiler. The driver is loaded at run time: this builds where no GPU is. */
+ * profiler: tests/data/roofline/h200-ncu.jsonl keeps what Nsight Compute counted so, to hold the PTX machine's counts
+ * against. The driver is loaded at run time: this builds where no GPU is. */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdbool.h>
