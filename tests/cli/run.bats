@@ -49,6 +49,12 @@ km_run() {
 	[ "$output" = $'10\n25' ]
 }
 
+@test "many allocations take a time that grows with their number, not with its square" {
+	run timeout 15 "$out/bin/km-run" ./programs many
+	[ "$status" -eq 0 ]
+	[ "$output" = "allocated" ]
+}
+
 @test "streams, events with times that are said to be made up, and host functions" {
 	km_run ./programs events
 	[ "$status" -eq 0 ]

@@ -166,6 +166,18 @@ memory_map_all(struct ptx_machine *machine)
 			map_piece(machine, pieces[i]);
 }
 
+/* NaN, so that reading it shows. Rights are changed for this piece alone: to change them for all memory at each of many
+ * allocations takes time that grows with their square. */
+static void
+poison(uint64_t address, uint64_t bytes)
+{
+	if (!opened)
+		protect(address, address + pages(bytes), PROT_READ | PROT_WRITE);
+	memset((void *)(uintptr_t)address, 0xff, bytes);
+	if (!opened)
+		protect(address, address + pages(bytes), PROT_NONE);
+}
+
 int
 back_allocate(int stream, uint64_t address, uint64_t bytes, enum back_memory kind)
 {
@@ -187,12 +199,10 @@ back_allocate(int stream, uint64_t address, uint64_t bytes, enum back_memory kin
 	pieces[piece_count++] = p;
 	if (kind == MEMORY_MANAGED || kind == MEMORY_PINNED)
 		protect(address, address + pages(bytes), PROT_READ | PROT_WRITE);
-	memory_open();
 	if (kind == MEMORY_DEVICE)
-		memset((void *)(uintptr_t)address, 0xff, bytes);	/* NaN, so that reading it shows */
+		poison(address, bytes);
 	for (int i = 0; i < image_count; i++)
 		map_piece(images[i]->machine, p);
-	memory_close();
 	return 0;
 }
 

@@ -148,6 +148,14 @@ static void functions()
 	}
 }
 
+static void many()
+{
+	int *x;
+	for (int k = 0; k < 16000; k++)
+		CHECK(cudaMalloc(&x, 256));
+	printf("allocated\n");
+}
+
 static void events()
 {
 	cudaStream_t a, b;
@@ -262,6 +270,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "add")) vector_add();
 	else if (!strcmp(what, "symbols")) symbols();
 	else if (!strcmp(what, "functions")) functions();
+	else if (!strcmp(what, "many")) many();
 	else if (!strcmp(what, "events")) events();
 	else if (!strcmp(what, "managed")) managed();
 	else if (!strcmp(what, "cooperative")) cooperative();
