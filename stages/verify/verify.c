@@ -23,8 +23,9 @@ static const struct opt verify_options[] = {
 		"give every solution that passed a final verdict, not only the best", 0, 0 },
 	{ 0, "fresh", OPT_FLAG, &fresh, NULL,
 		"draw new inputs at random, print the verdicts on standard error, and pass cases through unchanged", 0, 0 },
-	{ 0, "schedule", OPT_U64, &eval_args.schedule, "SEED", "run blocks and warps of the PTX machine in another order, drawn from SEED, "
-		"print the verdicts on standard error, and pass cases through unchanged", 1, INT64_MAX },
+	{ 0, "schedule", OPT_U64, &eval_args.schedule, "SEED",
+		"run blocks and warps of the PTX machine in another order, drawn from SEED, print the verdicts "
+		"on standard error, and pass cases through unchanged", 1, INT64_MAX },
 	{ 0, "replay", OPT_STRING, &replayed, "EVALUATION",
 		"run the evaluation with this id once more, say what differs, and write the new one; give no verdicts", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
