@@ -808,6 +808,82 @@ plan_check_order(const struct plan *plan, uint32_t call, struct buf *reason)
 	return failed;
 }
 
+/* ---- another order */
+struct step {
+	uint32_t operation, next;		/* on its stream; 0: none, else a step's number + 1 */
+	uint32_t known[PLAN_MAX_STREAMS];	/* how many of each stream have to be done before */
+};
+
+static bool
+ready(const struct step *s, const uint32_t *done)
+{
+	for (int t = 0; t < PLAN_MAX_STREAMS; t++)
+		if (s->known[t] > done[t])
+			return false;
+	return true;
+}
+
+static uint32_t
+list_steps(const struct plan *plan, uint32_t call, struct step *step, uint32_t *head)
+{
+	struct clocks *c = xcalloc(1, sizeof *c);
+	uint32_t (*event)[PLAN_MAX_STREAMS] = xcalloc(plan->events + 1, sizeof *event), issued[PLAN_MAX_STREAMS] = { 0 };
+	uint32_t *link[PLAN_MAX_STREAMS], count = 0;
+
+	for (int s = 0; s < PLAN_MAX_STREAMS; s++)
+		link[s] = &head[s];
+	for (uint32_t i = plan->call_start[call]; i < plan->call_start[call + 1]; i++) {
+		const struct plan_operation *o = &plan->operation[i];
+
+		follow_operation(plan, o, c, event, issued);
+		if (o->kind > PLAN_UPLOAD)
+			continue;
+		struct step *s = &step[count++];
+		s->operation = i;
+		memcpy(s->known, c->done[o->stream], sizeof s->known);
+		s->known[o->stream]--;
+		*link[o->stream] = count;
+		link[o->stream] = &s->next;
+	}
+	free(event);
+	free(c);
+	return count;
+}
+
+/* Always the one that was issued last of those that may start. */
+bool
+plan_other_order(const struct plan *plan, uint32_t call, uint32_t *order)
+{
+	uint32_t start = plan->call_start[call], end = plan->call_start[call + 1], head[PLAN_MAX_STREAMS] = { 0 };
+	uint32_t done[PLAN_MAX_STREAMS] = { 0 }, n = 0;
+	bool freed = false, other = false;
+
+	for (uint32_t i = start; i < end; i++) {
+		freed |= plan->operation[i].kind == PLAN_FREE;
+		if (freed && plan->operation[i].kind == PLAN_ALLOCATE)
+			return false;
+	}
+	struct step *step = xcalloc(end - start + 1, sizeof *step);
+	uint32_t count = list_steps(plan, call, step, head), best = 1;
+	for (; n < count && best; n++) {
+		best = 0;
+		for (int s = 0; s < PLAN_MAX_STREAMS; s++)
+			if (head[s] > best && ready(&step[head[s] - 1], done))
+				best = head[s];
+		if (!best)
+			break;
+		const struct step *s = &step[best - 1];
+		uint32_t stream = plan->operation[s->operation].stream;
+		order[n] = s->operation + 1;
+		other |= best != n + 1;
+		done[stream]++;
+		head[stream] = s->next;
+	}
+	order[n] = 0;
+	free(step);
+	return other && n == count;
+}
+
 /* ---- writing */
 static void
 write_bytes(struct buf *out, const uint8_t *bytes, size_t count)

@@ -92,6 +92,12 @@ int plan_place(uint64_t *next, uint64_t bytes, uint64_t *address);
  * RUNTIME_ERROR for what it noted) and a sentence. Returned owned. */
 struct plan *plan_parse(const char *text, size_t bytes, const struct ptxinfo *info,
 	const struct plan_buffer *buffers, uint32_t count, enum cuda_verdict *verdict, struct buf *reason);
+/* Another order of what a call does than the recorded one, as its streams and events allow it: whatever no event orders
+ * changes places. order: room for all operations of the call and one more; gets the numbers of launches, sets, copies
+ * and uploads, + 1 each, and a 0 behind. False when there is no other order, or when memory is freed before other
+ * memory is allocated. */
+bool plan_other_order(const struct plan *plan, uint32_t call, uint32_t *order);
+
 void plan_free(struct plan *plan);
 
 /* Every operation of call `call` must be done when the given stream is: ordered by events or waited for by the

@@ -39,6 +39,7 @@ struct worker {
 	uint32_t buffers;
 	bool checked, repeating, keeps_state;
 	uint64_t schedule;		/* seed of the order of blocks and warps; 0: the plain order */
+	bool other_streams;		/* what no event orders runs in another order than it was recorded in */
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
 	const struct roofline_gpu *profile;	/* NULL: counters only */
@@ -405,31 +406,45 @@ free_scratch(struct worker *w, const struct plan_operation *o)
 }
 
 static void
+run_operation(struct worker *w, const struct plan_operation *o, uint32_t *scratch)
+{
+	switch (o->kind) {
+	case PLAN_LAUNCH: launch(w, &o->launch); break;
+	case PLAN_MEMSET: set_memory(w, &o->memory); break;
+	case PLAN_COPY: copy_memory(w, &o->memory); break;
+	case PLAN_UPLOAD:
+		w->total.global_write_sectors += sectors(1, o->memory.width);
+		memcpy((void *)o->memory.address, o->memory.data, o->memory.width);
+		ptx_mark_initialised(w->machine, o->memory.address, o->memory.width, true);
+		break;
+	case PLAN_ALLOCATE: allocate(w, o, (*scratch)++); break;
+	case PLAN_FREE: free_scratch(w, o); break;
+	case PLAN_EVENT_RECORD:
+	case PLAN_EVENT_WAIT:
+	case PLAN_SYNCHRONISE:
+	case PLAN_AWAIT:
+		break;	/* operations run one after the other */
+	}
+}
+
+/* In recorded order, or in another that the events allow: then all memory is taken before and freed behind, since
+ * whoever uses freed memory is found out in the recorded order. */
+static void
 run_plan(struct worker *w)
 {
-	uint32_t scratch = 0;
+	uint32_t start = w->plan->call_start[0], end = w->plan->call_start[1], scratch = 0;
+	uint32_t *order = xcalloc(end - start + 1, sizeof *order);
+	bool other = w->other_streams && plan_other_order(w->plan, 0, order);
 
-	for (uint32_t i = w->plan->call_start[0]; i < w->plan->call_start[1] && w->status == PTX_OK; i++) {
-		const struct plan_operation *o = &w->plan->operation[i];
-
-		switch (o->kind) {
-		case PLAN_LAUNCH: launch(w, &o->launch); break;
-		case PLAN_MEMSET: set_memory(w, &o->memory); break;
-		case PLAN_COPY: copy_memory(w, &o->memory); break;
-		case PLAN_UPLOAD:
-			w->total.global_write_sectors += sectors(1, o->memory.width);
-			memcpy((void *)o->memory.address, o->memory.data, o->memory.width);
-			ptx_mark_initialised(w->machine, o->memory.address, o->memory.width, true);
-			break;
-		case PLAN_ALLOCATE: allocate(w, o, scratch++); break;
-		case PLAN_FREE: free_scratch(w, o); break;
-		case PLAN_EVENT_RECORD:
-		case PLAN_EVENT_WAIT:
-		case PLAN_SYNCHRONISE:
-		case PLAN_AWAIT:
-			break;	/* operations run one after the other, in recorded order */
-		}
-	}
+	for (uint32_t i = start; i < end && w->status == PTX_OK; i++)
+		if (!other || w->plan->operation[i].kind == PLAN_ALLOCATE)
+			run_operation(w, &w->plan->operation[i], &scratch);
+	for (uint32_t i = 0; other && order[i] && w->status == PTX_OK; i++)
+		run_operation(w, &w->plan->operation[order[i] - 1], &scratch);
+	for (uint32_t i = start; other && i < end && w->status == PTX_OK; i++)
+		if (w->plan->operation[i].kind == PLAN_FREE)
+			run_operation(w, &w->plan->operation[i], &scratch);
+	free(order);
 }
 
 /* Before later calls poison them anew. */
@@ -573,8 +588,10 @@ call_in_other_order(struct worker *w, const struct buf *first, bool *same)
 	*same = false;
 
 	w->schedule = plain + 1;
+	w->other_streams = true;
 	bool went = call_again(w, &w->inputs);
 	w->schedule = plain;
+	w->other_streams = false;
 	if (!went && w->status == PTX_BUDGET) {
 		w->status = PTX_OK;
 		buf_reset(&w->reason);

@@ -383,6 +383,44 @@ unordered_work_on_the_same_bytes_is_told(void **state)
 	buf_release(&reason);
 }
 
+/* Operations are numbered from 1, in the order of their lines; letters in `order` stand for them. */
+static void
+what_no_event_orders_changes_places(void **state)
+{
+	static const struct { const char *lines, *order; } cases[] = {
+		{ SET("2", A) SET("2", A) SET("2", A), NULL },
+		{ SET("2", A) SET("3", C), "BA" },
+		{ SET("2", A) SET("2", A) SET("3", C) SET("3", C), "CDAB" },
+		{ SET("2", A) "record 0 2\nwait 3 0\n" SET("3", B), NULL },
+		{ SET("2", A) "record 0 2\n" SET("2", C) "wait 3 0\n" SET("3", A), "AEC" },
+		{ SET("2", A) "synchronise 2\n" SET("3", B), NULL },
+		{ SET("2", A) SET("0", B) SET("2", A), NULL },
+		{ SET("3", A) SET("0", B), "BA" },
+	};
+	struct buf text = BUF_INIT, reason = BUF_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		enum cuda_verdict verdict;
+		uint32_t order[16] = { 0 }, n = 0;
+
+		buf_reset(&text);
+		buf_addf(&text, "plan 1\nprofile h200\nbuffer input x 0x3000001ff000 4096\nbuffer output y 0x3000005ff000 4096\n"
+			"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", cases[i].lines);
+		struct plan *p = parse(buf_str(&text), &verdict, &reason);
+		assert_non_null(p);
+		if (plan_other_order(p, 0, order) != (cases[i].order != NULL))
+			fail_msg("%s", cases[i].lines);
+		for (const char *at = cases[i].order; at && *at; at++)
+			assert_int_equal(order[n++], *at - 'A' + 1);
+		if (cases[i].order)
+			assert_int_equal(order[n], 0);
+		plan_free(p);
+	}
+	buf_release(&text);
+	buf_release(&reason);
+}
+
 int
 main(void)
 {
@@ -395,6 +433,7 @@ main(void)
 		cmocka_unit_test(refusals_carry_their_words),
 		cmocka_unit_test(joins_follow_events),
 		cmocka_unit_test(unordered_work_on_the_same_bytes_is_told),
+		cmocka_unit_test(what_no_event_orders_changes_places),
 		cmocka_unit_test(places_end_at_a_granule),
 	};
 
