@@ -186,6 +186,48 @@ blocks_may_wait_for_each_other(void **state)
 	json_decref(list);
 }
 
+/* A copy on a second stream, which waits for the kernel of the first, or only seems to. */
+static void
+what_depends_on_the_order_of_streams_is_found(void **state)
+{
+	static const char source[] =
+		"#include <stdint.h>\n"
+		"__global__ void reverse(const float *x, const float *c, float *y, int64_t n)\n"
+		"{\n"
+		"	for (int64_t i = threadIdx.x; i < n; i += 256) y[i] = x[n - 1 - i] + c[0];\n"
+		"}\n"
+		"extern \"C\" void solve(const float *x, const float *c, float *y, int64_t N, cudaStream_t stream)\n"
+		"{\n"
+		"	float *scratch;\n"
+		"	cudaStream_t other;\n"
+		"	cudaEvent_t event[2];\n"
+		"	cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);\n"
+		"	for (int k = 0; k < 2; k++) cudaEventCreateWithFlags(&event[k], cudaEventDisableTiming);\n"
+		"	cudaMallocAsync((void **)&scratch, N * 4, stream);\n"
+		"	if (!WAITS) cudaEventRecord(event[0], stream);\n"
+		"	reverse<<<1, 256, 0, stream>>>(x, c, scratch, N);\n"
+		"	if (WAITS) cudaEventRecord(event[0], stream);\n"
+		"	cudaStreamWaitEvent(other, event[0], 0);\n"
+		"	cudaMemcpyAsync(y, scratch, N * 4, cudaMemcpyDeviceToDevice, other);\n"
+		"	cudaEventRecord(event[1], other);\n"
+		"	cudaStreamWaitEvent(stream, event[1], 0);\n"
+		"	cudaFreeAsync(scratch, stream);\n"
+		"}\n";
+
+	(void)state;
+	for (int waits = 0; waits < 2; waits++) {
+		struct buf text = BUF_INIT;
+		struct eval_summary summary;
+
+		buf_addf(&text, "#define WAITS %d\n%s", waits, source);
+		json_t *list = evaluate(buf_str(&text), EVAL_VISIBLE, &summary);
+		if (strcmp(summary.status, waits ? "PASSED" : "SUSPICIOUS") != 0)
+			fail_msg("%d: %s: %s", waits, summary.status, rec_json_string(summary.decisive, "reason", ""));
+		json_decref(list);
+		buf_release(&text);
+	}
+}
+
 /* Right when called once, and scratch that is taken twice is no state. */
 static void
 what_a_call_leaves_in_device_memory_is_found(void **state)
@@ -406,6 +448,7 @@ main(void)
 		cmocka_unit_test(a_right_solution_passes_with_a_cost),
 		cmocka_unit_test(variables_may_point_at_one_another),
 		cmocka_unit_test(what_a_call_leaves_in_device_memory_is_found),
+		cmocka_unit_test(what_depends_on_the_order_of_streams_is_found),
 		cmocka_unit_test(warnings_decide_nothing),
 		cmocka_unit_test(what_depends_on_the_order_of_blocks_is_found), cmocka_unit_test(blocks_may_wait_for_each_other),
 		cmocka_unit_test(held_out_workloads_are_for_the_final_verdict_only),
