@@ -512,22 +512,31 @@ other_size(const struct question *q)
 }
 
 /* A check workload has to be recorded alike when calls of another size come before it. 0, with another verdict in the
- * recording when it is not; -1 with a sentence. */
+ * recording when it is not; -1 with a sentence. What fails on the other workload by itself is that one's to tell. */
 static int
 record_in_turn(const struct question *q, const struct cuda_build *build, const struct cuda_argument *arguments, int count,
 	struct cuda_recording *recording, struct buf *err)
 {
 	const struct task_workload *other = q->workload->role == TASK_CHECK ? other_size(q) : NULL;
 	struct cuda_argument others[CUDA_MAX_ARGUMENTS];
-	struct cuda_recording turns;
+	struct cuda_recording turns, alone;
 
 	if (!other || recording->verdict != CUDA_OK)
 		return 0;
 	task_arguments(q->task, other, others);
 	if (cuda_record_in_turn(build->folder, arguments, others, count, NULL, NULL, recording->plan, &turns, err))
 		return -1;
-	recording->verdict = turns.verdict;
-	buf_adds(&recording->reason, buf_str(&turns.reason));
+	if (turns.verdict != CUDA_OK) {
+		if (cuda_record(build->folder, others, count, NULL, NULL, &alone, err)) {
+			cuda_recording_release(&turns);
+			return -1;
+		}
+		if (alone.verdict == CUDA_OK) {
+			recording->verdict = turns.verdict;
+			buf_adds(&recording->reason, buf_str(&turns.reason));
+		}
+		cuda_recording_release(&alone);
+	}
 	cuda_recording_release(&turns);
 	return 0;
 }
