@@ -96,7 +96,7 @@ cuda_checker_new(void)
 	c->argv[0] = "/kernelmosaic/km-nvrtc";
 	c->argv[1] = c->toolkit ? c->toolkit : KM_CUDA;
 	c->binds[0] = strncmp(c->argv[1], "/usr/", 5) ? c->argv[1] : NULL;
-	c->server = sandbox_server_new(c->argv, c->binds, NULL, &limits);
+	c->server = sandbox_server_new(c->argv, c->binds, &limits);
 	return c;
 }
 

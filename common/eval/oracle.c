@@ -268,7 +268,7 @@ oracle_new(struct store *store, const char *python)
 	struct oracle *oracle = xcalloc(1, sizeof *oracle);
 
 	oracle->store = store;
-	oracle->torch = torch_new(python, false);
+	oracle->torch = torch_new(python);
 	return oracle;
 }
 

@@ -14,20 +14,14 @@
 #include "sandbox/server.h"
 #include "tensor/safetensors.h"
 
-enum {
-	WALL_S = 20,
-	TIMING_WALL_S = 240,		/* torch.compile may take a minute */
-	PATIENCE_MS = (TIMING_WALL_S + 60) * 1000,
-	EXIT_NO_TORCH = 69, MAX_WORDS = 4096, BINDS = 3, MAX_GPUS = 16
-};
+enum { WALL_S = 20, PATIENCE_MS = (WALL_S + 120) * 1000, EXIT_NO_TORCH = 69, MAX_WORDS = 4096, BINDS = 3 };
 
-enum state { STATE_OK, STATE_DOES_NOT_COMPILE, STATE_FAILED, STATE_TOO_SLOW, STATE_EXITED, STATE_NO_GPU, STATES };
+enum state { STATE_OK, STATE_DOES_NOT_COMPILE, STATE_FAILED, STATE_TOO_SLOW, STATE_EXITED, STATES };
 static const struct { const char *code, *words; } states[STATES] = {
 	[STATE_DOES_NOT_COMPILE] = { "reference_does_not_compile", "reference.py cannot be loaded" },
 	[STATE_FAILED] = { "reference_crashed", "reference.py fails" },
 	[STATE_TOO_SLOW] = { "reference_timeout", "reference.py does not return" },
 	[STATE_EXITED] = { "reference_exited", "reference.py ended the program instead of returning" },
-	[STATE_NO_GPU] = { "no_gpu", "reference.py cannot be timed" },
 };
 
 struct request_head {		/* as in torch_worker.py */
@@ -60,31 +54,13 @@ prefix_of(const char *program)
 	return NULL;
 }
 
-/* The device files of NVIDIA's driver. */
-static const char *const *
-gpu_devices(void)
-{
-	static char names[MAX_GPUS][24];
-	static const char *list[MAX_GPUS + 5] = { "/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools",
-		"/dev/nvidia-modeset" };
-
-	for (int i = 0; i < MAX_GPUS; i++) {
-		snprintf(names[i], sizeof names[i], "/dev/nvidia%d", i);
-		list[4 + i] = names[i];
-	}
-	return list;
-}
-
 struct torch *
-torch_new(const char *python, bool gpu)
+torch_new(const char *python)
 {
 	struct torch *torch = xcalloc(1, sizeof *torch);
 	struct sandbox_limits limits = { .address_space_bytes = SANDBOX_UNLIMITED };
 	char *real = realpath(python, NULL);
 
-	if (gpu)
-		limits = (struct sandbox_limits){ .address_space_bytes = SANDBOX_UNLIMITED, .memory_bytes = SANDBOX_UNLIMITED,
-			.processes = 512, .open_files = 4096, .tmp_bytes = 1ull << 30, .files = 65536 };
 
 	pthread_rwlock_init(&torch->alone, NULL);
 	int binds = 0;
@@ -97,7 +73,7 @@ torch_new(const char *python, bool gpu)
 	free(real);
 	torch->argv[0] = python;
 	torch->argv[1] = "/kernelmosaic/torch_worker.py";
-	torch->server = sandbox_server_new(torch->argv, torch->binds, gpu ? gpu_devices() : NULL, &limits);
+	torch->server = sandbox_server_new(torch->argv, torch->binds, &limits);
 	return torch;
 }
 
@@ -113,9 +89,8 @@ torch_free(struct torch *torch)
 	free(torch);
 }
 
-/* The request, with one more member `time` (taken) unless that is NULL. */
 static void
-describe(const struct task *t, const struct task_workload *w, json_t *time, struct buf *out)
+describe(const struct task *t, const struct task_workload *w, struct buf *out)
 {
 	json_t *outputs = json_array(), *values = json_object();
 
@@ -135,8 +110,6 @@ describe(const struct task *t, const struct task_workload *w, json_t *time, stru
 		json_object_set_new(values, t->scalar[i].name, dtype_is_float(t->scalar[i].dtype) ?
 			json_real(t->scalar[i].value) : json_integer((json_int_t)t->scalar[i].value));
 	json_t *request = json_pack("{s:s, s:o, s:o}", "source", t->reference, "outputs", outputs, "values", values);
-	if (time)
-		json_object_set_new(request, "time", time);
 	rec_json_dump(request, out);
 	json_decref(request);
 }
@@ -144,7 +117,7 @@ describe(const struct task *t, const struct task_workload *w, json_t *time, stru
 /* What is asked, and what came back. */
 struct exchange {
 	struct buf text, tensors, payload;
-	uint64_t seconds, max_bytes;	/* it may take; of the payload */
+	uint64_t max_bytes;		/* of the payload */
 	unsigned char state;		/* enum state; STATES: nobody answered */
 };
 
@@ -160,7 +133,7 @@ exchange_release(struct exchange *x)
 static int
 ask(int stream, struct exchange *x)
 {
-	struct request_head head = { x->text.len, x->tensors.len, x->seconds };
+	struct request_head head = { x->text.len, x->tensors.len, WALL_S };
 	uint64_t bytes = 0;
 	int status = -1;
 
@@ -275,13 +248,13 @@ enum oracle_status
 torch_run(struct torch *torch, const struct task *t, const struct task_workload *w, const struct tensor *inputs,
 	struct tensor *expected, const char **code, struct buf *err)
 {
-	struct exchange x = { .seconds = WALL_S, .max_bytes = SAFETENSORS_MAX_HEADER_BYTES };
+	struct exchange x = { .max_bytes = SAFETENSORS_MAX_HEADER_BYTES };
 	enum oracle_status status = ORACLE_INFRASTRUCTURE;
 	struct sandbox_result ended;
 
 	if (access(torch->argv[0], X_OK))
 		return miss_torch(torch, err);
-	describe(t, w, NULL, &x.text);
+	describe(t, w, &x.text);
 	for (int i = 0; i < t->outputs; i++) {
 		int64_t shape[TASK_MAX_RANK];
 		x.max_bytes += 8 * (uint64_t)task_shape(t, &t->output[i], w, shape);
@@ -289,80 +262,6 @@ torch_run(struct torch *torch, const struct task *t, const struct task_workload 
 	if (!safetensors_format(inputs, (size_t)t->inputs, &x.tensors, err) && !converse(torch, &x, &ended, err))
 		status = x.state == STATES ? give_up(torch, &ended, code, err) :
 			judge(t, w, (enum state)x.state, &x.payload, expected, code, err);
-	exchange_release(&x);
-	return status;
-}
-
-/* ---- time */
-
-static json_t *
-describe_timing(const struct task *t, const struct task_workload *w, const char *gpu_uuid, bool compiled, int samples)
-{
-	json_t *inputs = json_array();
-	struct buf gpu = BUF_INIT;
-
-	for (int i = 0; i < t->inputs; i++) {
-		const struct task_tensor *input = &t->input[i];
-		int64_t shape[TASK_MAX_RANK];
-		json_t *list = json_array();
-
-		task_shape(t, input, w, shape);
-		for (int d = 0; d < input->rank; d++)
-			json_array_append_new(list, json_integer(shape[d]));
-		json_array_append_new(inputs, json_pack("{s:s, s:s, s:o, s:O?}", "name", input->name, "dtype",
-			dtype_safetensors_name(input->dtype), "shape", list, "domain", input->domain));
-	}
-	buf_addf(&gpu, "%s%s", strncmp(gpu_uuid, "GPU-", 4) ? "GPU-" : "", gpu_uuid);
-	json_t *time = json_pack("{s:s, s:s, s:i, s:o}", "gpu", buf_str(&gpu), "mode", compiled ? "compile" : "eager", "samples",
-		samples, "inputs", inputs);
-	buf_release(&gpu);
-	return time;
-}
-
-static int
-take_samples(const struct buf *payload, int samples, double *microseconds, struct buf *version, struct buf *err)
-{
-	json_t *report = rec_json_parse(payload->data, payload->len, err), *value;
-	const json_t *list = json_object_get(report, "samples_us");
-	int status = report && json_array_size(list) == (size_t)samples ? 0 : -1;
-	size_t i;
-
-	json_array_foreach(list, i, value) {
-		if (!json_is_real(value) || !(json_real_value(value) > 0))
-			status = -1;
-		else if (!status)
-			microseconds[i] = json_real_value(value);
-	}
-	if (status)
-		buf_err(err, "PyTorch's times are not well formed");
-	else
-		buf_adds(version, rec_json_string(report, "torch", "?"));
-	json_decref(report);
-	return status;
-}
-
-int
-torch_time(struct torch *torch, const struct task *t, const struct task_workload *w, const char *gpu_uuid, bool compiled,
-	int samples, double *microseconds, struct buf *version, struct buf *err)
-{
-	struct exchange x = { .seconds = TIMING_WALL_S, .max_bytes = SAFETENSORS_MAX_HEADER_BYTES };
-	struct sandbox_result ended;
-	const char *code;
-	int status = 1;
-
-	if (access(torch->argv[0], X_OK)) {
-		miss_torch(torch, err);
-		return 1;
-	}
-	describe(t, w, describe_timing(t, w, gpu_uuid, compiled, samples), &x.text);
-	if (converse(torch, &x, &ended, err))
-		status = -1;
-	else if (x.state == STATES)
-		give_up(torch, &ended, &code, err);
-	else if (x.state != STATE_OK)
-		buf_addf(err, "%s: %s", states[x.state].words, buf_str(&x.payload));
-	else
-		status = take_samples(&x.payload, samples, microseconds, version, err);
 	exchange_release(&x);
 	return status;
 }

@@ -4,15 +4,11 @@ In: streams, as common/sandbox/server.h says. Each carries a request: its head (
 may take), a JSON text {"source", "outputs", "values"}, and a safetensors file with the inputs. Out, on the same stream:
 one byte of state, a length, and either a safetensors file or a sentence. Torch is imported once; each request runs in a
 fork, in double precision on the CPU, and is killed at its time.
-
-With "time" in the request ({"gpu", "mode", "samples", "inputs"}, no tensors) the module is timed instead, in the dtypes
-of the task, on inputs made on that GPU; the answer is a JSON text {"samples_us", "torch", "device"}.
 """
 import array
 import ctypes
 import inspect
 import json
-import math
 import os
 import select
 import signal
@@ -28,8 +24,8 @@ except (ImportError, AttributeError) as reason:
     print(reason, file=sys.stderr)
     sys.exit(69)
 
-OK, DOES_NOT_COMPILE, FAILED, TOO_SLOW, EXITED, NO_GPU = range(6)
-MAX_BYTES, FLUSH_BYTES = 4 << 30, 512 << 20
+OK, DOES_NOT_COMPILE, FAILED, TOO_SLOW, EXITED = range(5)
+MAX_BYTES = 4 << 30
 HEAD, ANSWER = struct.Struct("=QQQ"), struct.Struct("=BQ")
 DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16,
           "I64": torch.int64, "I32": torch.int32, "U8": torch.uint8, "BOOL": torch.bool}
@@ -140,66 +136,9 @@ def run(request, tensors):
     return write_tensors(outputs)
 
 
-def make_input(spec):
-    """Values of the task's domain, as far as a time can depend on them."""
-    shape, dtype, domain = spec["shape"], DTYPES[spec["dtype"]], spec["domain"] or {}
-    kind, low, high = domain.get("distribution"), domain.get("low", 0), domain.get("high", 1)
-    count = math.prod(shape)
-    if kind == "permutation":
-        made = torch.stack([torch.randperm(shape[-1], device="cuda") for _ in range(count // max(1, shape[-1]))])
-    elif not dtype.is_floating_point:
-        made = torch.randint(int(low), int(high) + 1, shape, device="cuda")
-    elif kind == "uniform":
-        made = torch.rand(shape, device="cuda") * (high - low) + low
-    else:
-        made = torch.randn(shape, device="cuda") * domain.get("scale", 1)
-    if kind == "sorted":
-        made = made.sort(dim=-1)[0]
-    if kind == "probability":
-        made = made.softmax(dim=-1)
-    return made.reshape(shape).to(dtype)
-
-
-def time_model(request):
-    """Samples in the manner of the engine's own timing: caches filled with other data before each, the launch queued
-    while that goes on, event stamps around it, and one wait for each."""
-    plan = request["time"]
-    os.environ["CUDA_VISIBLE_DEVICES"] = plan["gpu"]
-    if not torch.cuda.is_available():
-        raise Refused(NO_GPU, "this torch has no CUDA, or no GPU is to be had")
-    values = {spec["name"]: make_input(spec) for spec in plan["inputs"]}
-    values.update(request["values"])
-    try:
-        model = load_model(request["source"])().cuda().eval()
-        arguments = arguments_of(model, values)
-        call = torch.compile(model) if plan["mode"] == "compile" else model
-        flush = torch.empty(FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
-        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        samples = []
-        with torch.no_grad():
-            for _ in range(5):
-                call(**arguments)
-            torch.cuda.synchronize()
-            for _ in range(plan["samples"]):
-                flush.fill_(1)
-                flush.max()
-                start.record()
-                call(**arguments)
-                end.record()
-                end.synchronize()
-                samples.append(start.elapsed_time(end) * 1000)
-    except Refused:
-        raise
-    except Exception as reason:
-        raise Refused(FAILED, f"{type(reason).__name__}: {reason}{place_of(reason)}")
-    return json.dumps({"samples_us": samples, "torch": torch.__version__,
-                       "device": torch.cuda.get_device_name()}).encode()
-
-
 def work(stream, request, tensors):
     try:
-        request = json.loads(request)
-        answer(stream, OK, time_model(request) if "time" in request else run(request, read_tensors(tensors)))
+        answer(stream, OK, run(json.loads(request), read_tensors(tensors)))
     except Refused as refused:
         answer(stream, refused.args[0], refused.args[1].encode()[:1000])
 

@@ -45,9 +45,7 @@ allow(int ruleset, const char *rule, uint64_t handled)
 
 	if (beneath.parent_fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	beneath.allowed_access = rule[0] == 'r' ? FS_READ : handled & ~(uint64_t)FS_MAKE_DEVICE;
-	if (rule[0] == 'w')
-		beneath.allowed_access &= ~FS_IOCTL_DEV;
+	beneath.allowed_access = rule[0] == 'w' ? handled & ~(uint64_t)FS_MAKE_DEVICE & ~FS_IOCTL_DEV : FS_READ;
 	failed = fstat(beneath.parent_fd, &st);
 	if (!failed && !S_ISDIR(st.st_mode))
 		beneath.allowed_access &= FS_OF_FILE;

@@ -243,8 +243,6 @@ add_rules(struct run *run)
 		add_rule(run, &count, strcmp(devices[i], "/dev/null") ? 'r' : 'w', devices[i]);
 	for (size_t i = 1; i < run->stage.bind_count; i++)
 		add_rule(run, &count, 'r', run->stage.bind_paths[i]);
-	for (size_t i = 0; run->job->devices && run->job->devices[i]; i++)
-		add_rule(run, &count, 'd', run->job->devices[i]);
 	add_rule(run, &count, 'r', "/proc");
 	add_rule(run, &count, 'r', run->folders[FOLDER_IN]);
 	add_rule(run, &count, 'r', run->folders[FOLDER_LIBEXEC]);
@@ -334,8 +332,6 @@ add_system(struct run *run)
 		arguments(run, "--ro-bind-try", system_files[i], system_files[i]);
 	for (size_t i = 0; i < COUNT(devices); i++)
 		arguments(run, "--dev-bind", devices[i], devices[i]);
-	for (size_t i = 0; run->job->devices && run->job->devices[i]; i++)
-		arguments(run, "--dev-bind-try", run->job->devices[i], run->job->devices[i]);
 	arguments(run, "--symlink", "/proc/self/fd", "/dev/fd");
 	arguments(run, "--symlink", "/proc/self/fd/0", "/dev/stdin");
 	arguments(run, "--symlink", "/proc/self/fd/1", "/dev/stdout");

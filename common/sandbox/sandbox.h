@@ -72,7 +72,6 @@ struct sandbox_job {
 	const char *const *environment;	/* NAME=VALUE, NULL ends; NULL: PATH, HOME=/tmp, LC_ALL=C, TMPDIR=/tmp */
 	const char *const *binds;	/* host folders or files shown read-only at their own path, world-readable
 					 * (a CUDA toolkit outside /usr); missing ones are skipped; NULL ends, or NULL */
-	const char *const *devices;	/* device files usable at their own path (a GPU's); as for binds */
 	const struct sandbox_input *inputs;
 	size_t input_count;		/* at most 512 files in all, folders unfolded */
 	struct sandbox_output *outputs;

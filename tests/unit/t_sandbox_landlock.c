@@ -314,15 +314,6 @@ killing_the_caller_kills_the_job(void **state)
 	assert_int_equal(left, -1);
 }
 
-static void
-devices_are_those_of_the_job(void **state)
-{
-	(void)state;
-	if (!available)
-		skip();
-	check_devices();
-}
-
 int
 main(void)
 {
@@ -334,7 +325,6 @@ main(void)
 		cmocka_unit_test(outputs_are_not_followed),
 		cmocka_unit_test(nvcc_compiles_inside),
 		cmocka_unit_test(paths_are_rewritten),
-		cmocka_unit_test(devices_are_those_of_the_job),
 		cmocka_unit_test(killing_the_caller_kills_the_job),
 	};
 

@@ -318,13 +318,6 @@ folders_and_environment(void **state)
 }
 
 static void
-devices_are_those_of_the_job(void **state)
-{
-	NEEDS_NAMESPACES();
-	check_devices();
-}
-
-static void
 addresses_repeat_on_demand(void **state)
 {
 	char said[2][2][200];
@@ -560,7 +553,6 @@ main(void)
 		cmocka_unit_test(collector_alone_refuses_paths),
 		cmocka_unit_test(standard_input_is_given),
 		cmocka_unit_test(folders_and_environment),
-		cmocka_unit_test(devices_are_those_of_the_job),
 		cmocka_unit_test(addresses_repeat_on_demand),
 		cmocka_unit_test(nvcc_compiles_inside),
 		cmocka_unit_test(sources_cannot_read_the_host),

@@ -2,7 +2,6 @@
 #ifndef TESTS_SANDBOX_ATTACK_H
 #define TESTS_SANDBOX_ATTACK_H
 
-#include <sys/sysmacros.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -183,40 +182,6 @@ await_processes(const char *mark, int count, uint64_t within_ms)
 	while ((now = count_processes(mark)) != count && attack_now_ms() < deadline)
 		usleep(5000);
 	return now;
-}
-
-/* A device that is named can be written and asked (errno 25: it knows no such call); else it is not there. */
-static const char device_script[] = "python3 -c 'import os, fcntl, sys\n"
-	"fd = os.open(sys.argv[1], os.O_RDWR); os.write(fd, b\"x\")\n"
-	"try: fcntl.ioctl(fd, 0x5401)\n"
-	"except OSError as e: print(e.errno)' \"$0\"";
-
-static inline void
-check_devices(void)
-{
-	struct buf path = BUF_INIT;
-	struct shot shot;
-
-	buf_addf(&path, "/dev/km-test-%d", (int)getpid());
-	if (mknod(path.data, S_IFCHR | 0666, makedev(1, 3)) || chmod(path.data, 0666)) {
-		print_message("no device can be made here: not tried\n");
-		return;
-	}
-	const char *devices[] = { path.data, "/nowhere/at/all", NULL };
-	for (int named = 0; named < 2; named++) {
-		shot_load_shell(&shot, device_script);
-		shot.argv[3] = path.data;
-		shot.argv[4] = NULL;
-		shot.job.devices = named ? devices : NULL;
-		shot_fire(&shot);
-		if (named)
-			assert_string_equal(buf_str(&shot.output), "25\n");
-		else
-			assert_true(!shot.failed && shot.result.exit_status == 1 && !shot.output.len);
-		shot_clear(&shot);
-	}
-	unlink(path.data);
-	buf_release(&path);
 }
 
 #endif
