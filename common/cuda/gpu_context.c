@@ -122,7 +122,7 @@ gpu_probe(struct gpu *g)
 
 	for (uint32_t i = 0; i < n; i++)
 		in[i] = i * 7 + 3;
-	if (CALL(cuMemcpyHtoD, x, in, sizeof in) != CUDA_SUCCESS ||
+	if (CALL(cuMemcpyHtoDAsync, x, in, sizeof in, g->stream[PLAN_GIVEN_STREAM]) != CUDA_SUCCESS ||
 	    CALL(cuMemsetD8Async, y, 0xff, sizeof out, g->stream[PLAN_GIVEN_STREAM]) != CUDA_SUCCESS ||
 	    gpu_own_launch(g, OWN_PROBE, (n + 255) / 256, 0, g->stream[PLAN_GIVEN_STREAM], arguments) != CUDA_SUCCESS ||
 	    CALL(cuCtxSynchronize) != CUDA_SUCCESS || CALL(cuMemcpyDtoH, out, y, sizeof out) != CUDA_SUCCESS)

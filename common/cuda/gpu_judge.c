@@ -94,7 +94,7 @@ compare_one(struct timing *t, const struct gpu_region *r, int output, CUdevicept
 	int dtype = (int)rec_json_integer(o, "dtype", 0);
 	double rtol = rec_json_number(o, "rtol", 0), atol = rec_json_number(o, "atol", 0), absolute, relative;
 	void *arguments[] = { &got, &want, &n, &dtype, &rtol, &atol, &t->g->figures };
-	CUresult result = CALL(cuMemcpyHtoD, t->g->figures, &figures, sizeof figures);
+	CUresult result = CALL(cuMemcpyHtoDAsync, t->g->figures, &figures, sizeof figures, stream);
 
 	if (result == CUDA_SUCCESS && n)
 		result = gpu_own_launch(t->g, OWN_COMPARE, 8 * (uint32_t)t->g->multiprocessors, 0, stream, arguments);
@@ -161,7 +161,7 @@ gather(struct timing *t, struct buf *out)
 		CUdeviceptr from = r->address - CUDA_ARENA + t->g->base, at = t->g->figures, to = at + sizeof numbers;
 		uint32_t bytes = r->element_bytes;
 		void *arguments[] = { &from, &at, &n, &bytes, &to };
-		result = CALL(cuMemcpyHtoD, at, numbers, n * sizeof *numbers);
+		result = CALL(cuMemcpyHtoDAsync, at, numbers, n * sizeof *numbers, stream);
 		if (result == CUDA_SUCCESS)
 			result = gpu_own_launch(t->g, OWN_GATHER, (uint32_t)(n + 255) / 256, 0, stream, arguments);
 		if (result == CUDA_SUCCESS)

@@ -381,7 +381,6 @@ cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s)
 
 CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void *from, size_t n, CUstream s) { (void)s; return copy(host(to), from, n); }
 CUresult cuMemcpyDtoHAsync(void *to, CUdeviceptr from, size_t n, CUstream s) { (void)s; return copy(to, host(from), n); }
-CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t n) { return copy(host(to), from, n); }
 CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t n) { return copy(to, host(from), n); }
 
 CUresult
