@@ -1,38 +1,7 @@
 /* The recorder against many kinds of host code: what is recorded, and what is refused with which words. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <cmocka.h>
+#include "record_rig.h"
 
-#include "base/io.h"
-#include "cuda/record.h"
-
-static char *cache, *folder, *errors_folder, *early_folder, *turns_folder;
-static struct cuda_argument arguments[] = {
-	{ CUDA_INPUT, "x", "float32", 4096, 0 },
-	{ CUDA_OUTPUT, "y", "float32", 4096, 0 },
-	{ CUDA_SCALAR, "N", "int64", 0, 0 },
-};
-
-static char *
-build_file(const char *path)
-{
-	struct buf source = BUF_INIT, prelude = BUF_INIT, err = BUF_INIT;
-	struct cuda_build build = CUDA_BUILD_INIT;
-
-	if (buf_read_file(&source, path, 1 << 20, &err) < 0 || cuda_prelude(arguments, 3, &prelude, &err) < 0 ||
-	    cuda_build(source.data, source.len, buf_str(&prelude), cache, NULL, &build, &err) < 0)
-		print_error("%s\n", buf_str(&err));
-	else if (build.verdict != CUDA_OK)
-		print_error("%s\n", buf_str(&build.log));
-	buf_release(&source);
-	buf_release(&prelude);
-	buf_release(&err);
-	buf_release(&build.log);
-	return build.folder;
-}
+static char *folder, *errors_folder, *early_folder, *turns_folder;
 
 static int
 build_all(void **state)

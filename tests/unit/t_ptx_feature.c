@@ -1,49 +1,8 @@
 /* In: the kernels of tests/data/ptx/, compiled by nvcc (kept beside this program while the source is older). Out:
  * their results against plain C, with the checked mode on: right kernels must give no finding. */
 #include <math.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "ptx_rig.h"
-
-#include "base/io.h"
-#include "base/spawn.h"
-
-/* ---- nvcc, with a cache */
-
-static void
-compile(const char *name, struct buf *ptx)
-{
-	char self[4096], folder[4200], cached[4400], source[256];
-	struct stat a, b;
-	struct buf err = BUF_INIT;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-	assert_true(n > 0);
-	self[n] = 0;
-	*strrchr(self, '/') = 0;
-	snprintf(folder, sizeof folder, "%s/ptx", self);
-	snprintf(cached, sizeof cached, "%s/%s.ptx", folder, name);
-	snprintf(source, sizeof source, "tests/data/ptx/%s.cu", name);
-	assert_int_equal(io_make_dirs(folder, &err), 0);
-	if (stat(source, &a))
-		fail_msg("%s is not there: run the test from the repository's root", source);
-	if (stat(cached, &b) || b.st_mtime < a.st_mtime) {
-		char temporary[4500];
-		snprintf(temporary, sizeof temporary, "%s.tmp%d", cached, (int)getpid());
-		char *argv[] = { "/bin/sh", "-c", "PATH=$PATH:/usr/local/cuda/bin exec nvcc -std=c++17 -arch=sm_90 "
-			"-lineinfo -ptx -o \"$1\" \"$2\"",
-			"sh", temporary, source, NULL };
-		struct spawn how = { .argv = argv, .envp = (char *[]){ "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/tmp", NULL },
-			.errors = &err, .wall_ms = 300000 };
-		struct spawn_result result;
-		if (spawn_run(&how, &result, &err) || result.exit_status)
-			fail_msg("nvcc: %s", buf_str(&err));
-		assert_int_equal(rename(temporary, cached), 0);
-	}
-	if (buf_read_file(ptx, cached, 64 << 20, &err))
-		fail_msg("%s", buf_str(&err));
-	buf_release(&err);
-}
+#include "ptx_compile.h"
 
 static struct rig rig;
 
@@ -56,7 +15,7 @@ open_file(const char *name)
 	for (int k = 0; k < 4; k++)
 		if (!strcmp(names[k], name)) {
 			if (!texts[k].len)
-				compile(name, &texts[k]);
+				compile_in("tests/data/ptx", name, &texts[k]);
 			rig_open(&rig, texts[k].data, texts[k].len, &options);
 		}
 }
