@@ -6,30 +6,21 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/opt.h"
 
-static struct timespec started;
+static double started;
 static struct buf command = BUF_INIT;
-
-static double
-seconds_since_start(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)(now.tv_sec - started.tv_sec) + (double)(now.tv_nsec - started.tv_nsec) * 1e-9;
-}
 
 void
 footer_start(int argc, char **argv)
 {
 	signal(SIGPIPE, SIG_IGN);
-	clock_gettime(CLOCK_MONOTONIC, &started);
+	started = clock_seconds();
 	buf_reset(&command);
 	for (int i = 0; i < argc; i++)
 		buf_addf(&command, "%s%s", i ? " " : "", argv[i]);
@@ -49,7 +40,7 @@ footer_print(void)
 	getrusage(RUSAGE_SELF, &self);
 	getrusage(RUSAGE_CHILDREN, &children);
 	long peak = self.ru_maxrss > children.ru_maxrss ? self.ru_maxrss : children.ru_maxrss;
-	note("version %s; %s; %.2f s; peak memory %ld MiB", opt_version, footer_command(), seconds_since_start(),
+	note("version %s; %s; %.2f s; peak memory %ld MiB", opt_version, footer_command(), clock_seconds() - started,
 		peak / 1024);
 }
 
@@ -74,7 +65,7 @@ footer_progress(uint64_t done, uint64_t total, const char *unit, const char *ext
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	static double last;
 	int terminal = isatty(2);
-	double now = seconds_since_start();
+	double now = clock_seconds() - started;
 	struct buf line = BUF_INIT;
 
 	if (die_verbosity < 1)

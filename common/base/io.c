@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -372,6 +373,22 @@ io_write_fd(int fd, const void *bytes, size_t count)
 			return -1;
 		at += done;
 		count -= (size_t)done;
+	}
+	return 0;
+}
+
+int
+io_send_fd(int socket, const void *bytes, size_t count)
+{
+	for (const char *at = bytes; count;) {
+		ssize_t sent = send(socket, at, count, MSG_NOSIGNAL);
+
+		if (sent < 0 && errno == EINTR)
+			continue;
+		if (sent <= 0)
+			return -1;
+		at += sent;
+		count -= (size_t)sent;
 	}
 	return 0;
 }

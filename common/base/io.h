@@ -56,6 +56,8 @@ void io_abandon(struct io_out *out);
 
 /* All bytes to a descriptor, over interruptions. 0, or -1 with errno. */
 int io_write_fd(int fd, const void *bytes, size_t count);
+/* The same to a socket, and a peer that is gone is -1 instead of SIGPIPE. */
+int io_send_fd(int socket, const void *bytes, size_t count);
 /* Reads exactly count bytes. 0, or -1 with errno; errno 0 when the file ends before. */
 int io_read_fd(int fd, void *into, size_t count);
 /* Writes a whole file by temporary and rename, unless it already holds these bytes. */

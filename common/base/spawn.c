@@ -11,19 +11,11 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { DEFAULT_OUTPUT_MAX = 1 << 20, MAX_KEPT_FDS = 16 };
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void
 close_range_from(unsigned first, unsigned last)
@@ -130,13 +122,13 @@ feed(int *fd, const char *bytes, size_t count, size_t *done)
 static void
 supervise(const struct spawn *how, pid_t pid, int pidfd, int in, struct stream *streams, struct spawn_result *result)
 {
-	uint64_t start = now_ns(), deadline = how->wall_ms ? start + how->wall_ms * 1000000u : UINT64_MAX;
+	uint64_t start = clock_ns(), deadline = how->wall_ms ? start + how->wall_ms * 1000000u : UINT64_MAX;
 	size_t fed = 0;
 	bool ended = false;
 	uint64_t grace = UINT64_MAX;
 
 	while (!ended || streams[0].fd >= 0 || streams[1].fd >= 0) {
-		uint64_t now = now_ns(), until = ended ? grace : deadline;
+		uint64_t now = clock_ns(), until = ended ? grace : deadline;
 		int wait_ms = -1;
 
 		if (now >= until) {
@@ -166,7 +158,7 @@ supervise(const struct spawn *how, pid_t pid, int pidfd, int in, struct stream *
 			/* The leader is gone: its group dies too, and what it wrote is still read. */
 			ended = true;
 			kill(-pid, SIGKILL);
-			grace = now_ns() + 2000000000u;
+			grace = clock_ns() + 2000000000u;
 		}
 	}
 	if (in >= 0)
@@ -175,7 +167,7 @@ supervise(const struct spawn *how, pid_t pid, int pidfd, int in, struct stream *
 		if (streams[i].fd >= 0)
 			close(streams[i].fd);
 	result->output_cut = streams[0].cut || streams[1].cut;
-	result->wall_ns = now_ns() - start;
+	result->wall_ns = clock_ns() - start;
 }
 
 static void

@@ -3,23 +3,14 @@
  * starts with another poison each time, so outputs that nobody wrote, or that come from shared memory or variables
  * which nobody set, differ; the judge looks at all outputs that differ. */
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "cuda/gpu.h"
 #include "rec/json.h"
 
 enum { CHECK_RUNS = 3, PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS, PART_OTHERS };
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* What device code can do wrong, in the words of the checks. Errors that are not listed are ours. */
 static const struct fault {
@@ -247,7 +238,7 @@ run_once(struct gpu *g, struct check *c, int run)
 	CUstream stream = g->stream[PLAN_GIVEN_STREAM];
 	const char *kernel = NULL;
 	struct buf err = BUF_INIT;
-	uint64_t begin = now_ns();
+	uint64_t begin = clock_ns();
 	CUresult result = run < 2 ? gpu_code_load(g, &c->code, &err) : CUDA_SUCCESS;
 
 	for (uint32_t i = 0; i < g->regions && result == CUDA_SUCCESS; i++)
@@ -257,7 +248,7 @@ run_once(struct gpu *g, struct check *c, int run)
 		result = gpu_replay(g, &c->code, &runs[run], &kernel);
 	if (result == CUDA_SUCCESS)
 		result = CALL(cuCtxSynchronize);
-	c->run_us[run] = (double)(now_ns() - begin) / 1e3;
+	c->run_us[run] = (double)(clock_ns() - begin) / 1e3;
 	buf_release(&err);
 	if (result != CUDA_SUCCESS) {
 		fail(c, result, kernel, run);

@@ -8,23 +8,14 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "rec/json.h"
 
 enum { FLUSH_BYTES = 512 << 20, STEP_PAIRS = 20, EMPTY_LAUNCHES = 40, DIRECT_OPERATIONS = 30, SPIN_NS = 60000,
 	SPIN_NS_OPERATION = 8000, WARM_LAUNCHES = 5, WARM_MS = 80, COPY_RUNS = 20, JUDGED_ONE_IN = 12 };
-
-double
-timing_now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
-}
 
 /* xorshift64*: the order of pairs, and which launches are judged. */
 uint32_t
@@ -169,10 +160,10 @@ timing_launch(struct timing *t, struct timing_side *side, struct timing_sample *
 
 	if (result == CUDA_SUCCESS)
 		result = wait_for(t->p);
-	double begin = timing_now_us();
+	double begin = (double)clock_ns() / 1e3;
 	if (result == CUDA_SUCCESS)
 		result = wait_for(t->end);
-	double end = timing_now_us();
+	double end = (double)clock_ns() / 1e3;
 	if (result == CUDA_SUCCESS)
 		result = CALL(cuStreamSynchronize, stream_of(t));
 	if (result == CUDA_SUCCESS)
@@ -317,11 +308,11 @@ measure_empty(struct timing *t)
 static CUresult
 raise_clocks(struct timing *t)
 {
-	double begin = timing_now_us();
+	double begin = (double)clock_ns() / 1e3;
 	CUresult result = CUDA_SUCCESS;
 	struct timing_sample s;
 
-	while (timing_now_us() - begin < WARM_MS * 1e3 && result == CUDA_SUCCESS)
+	while ((double)clock_ns() / 1e3 - begin < WARM_MS * 1e3 && result == CUDA_SUCCESS)
 		result = timing_launch(t, NULL, &s);
 	return result;
 }

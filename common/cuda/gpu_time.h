@@ -54,7 +54,6 @@ struct timing {
 	json_t *report;
 };
 
-double timing_now_us(void);
 uint32_t timing_draw(struct timing *t, uint32_t below);
 
 /* ---- gpu_time.c */

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+
+#include "base/clock.h"
+#include "base/io.h"
 
 #define MARK 0x31474d4bu	/* "KMG1" */
 
@@ -15,44 +17,19 @@ struct header {
 	uint64_t bytes[MESSAGE_MAX_PARTS];
 };
 
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static int
-send_all(int socket, const void *bytes, size_t count)
-{
-	for (const char *at = bytes; count;) {
-		ssize_t sent = send(socket, at, count, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent < 0)
-			return -1;
-		at += sent;
-		count -= (size_t)sent;
-	}
-	return 0;
-}
-
 /* 1 all there, 0 at the time limit, -1 closed. */
 static int
 receive_all(int socket, uint64_t end_ms, void *bytes, size_t count)
 {
 	for (char *at = bytes; count;) {
 		struct pollfd p = { socket, POLLIN, 0 };
-		uint64_t now = now_ms();
+		uint64_t now = clock_ms();
 		int ready = poll(&p, 1, end_ms == UINT64_MAX ? -1 : end_ms <= now ? 0 : end_ms - now > 60000 ? 60000
 			: (int)(end_ms - now));
 
 		if (ready < 0 && errno != EINTR)
 			return -1;
-		if (ready == 0 && end_ms != UINT64_MAX && now_ms() >= end_ms)
+		if (ready == 0 && end_ms != UINT64_MAX && clock_ms() >= end_ms)
 			return 0;
 		if (ready <= 0)
 			continue;
@@ -74,10 +51,10 @@ message_send(int socket, const struct message *message)
 
 	for (uint32_t i = 0; i < message->parts; i++)
 		h.bytes[i] = message->part[i].len;
-	if (send_all(socket, &h, sizeof h))
+	if (io_send_fd(socket, &h, sizeof h))
 		return -1;
 	for (uint32_t i = 0; i < message->parts; i++)
-		if (send_all(socket, message->part[i].data, message->part[i].len))
+		if (io_send_fd(socket, message->part[i].data, message->part[i].len))
 			return -1;
 	return 0;
 }
@@ -85,7 +62,7 @@ message_send(int socket, const struct message *message)
 int
 message_receive(int socket, uint64_t wall_ms, uint64_t max_bytes, struct message *message)
 {
-	uint64_t end_ms = wall_ms == UINT64_MAX ? UINT64_MAX : now_ms() + wall_ms, left = max_bytes;
+	uint64_t end_ms = wall_ms == UINT64_MAX ? UINT64_MAX : clock_ms() + wall_ms, left = max_bytes;
 	struct header h;
 	int got = receive_all(socket, end_ms, &h, sizeof h);
 

@@ -117,9 +117,9 @@ ask(int stream, const struct nvrtc_request *request, const char *source, const c
 {
 	int status = -1;
 
-	if (!sandbox_server_send(stream, request, sizeof *request) &&
-	    !sandbox_server_send(stream, source, request->source_bytes) &&
-	    !sandbox_server_send(stream, prelude, request->prelude_bytes) && !io_read_fd(stream, answer, sizeof *answer) &&
+	if (!io_send_fd(stream, request, sizeof *request) &&
+	    !io_send_fd(stream, source, request->source_bytes) &&
+	    !io_send_fd(stream, prelude, request->prelude_bytes) && !io_read_fd(stream, answer, sizeof *answer) &&
 	    answer->log_bytes <= NVRTC_MAX_LOG_BYTES) {
 		buf_reserve(log, answer->log_bytes + 1);
 		status = answer->log_bytes ? io_read_fd(stream, log->data + log->len, answer->log_bytes) : 0;

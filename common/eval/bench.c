@@ -166,17 +166,6 @@ timing_json(const struct bench_request *r, const json_t *report, json_t *gpu)
 
 /* ---- the run */
 
-static const char *
-known_status(const char *word)
-{
-	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "INCORRECT_NUMERICAL", "SUSPICIOUS", NULL };
-
-	for (int i = 0; known[i]; i++)
-		if (!strcmp(known[i], word))
-			return known[i];
-	return NULL;
-}
-
 /* The oracle on some elements of what ran through. 0, or -1: ours. */
 static int
 ask_oracle(const struct bench_request *r, const struct buf *values, struct run_result *result, struct buf *err)
@@ -204,11 +193,12 @@ static int
 read_answer(const struct bench_request *r, const struct message *m, json_t *gpu, struct run_result *result, json_t **timing,
 	struct buf *err)
 {
+	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "INCORRECT_NUMERICAL", "SUSPICIOUS", NULL };
 	json_t *report = m->parts == 3 ? rec_json_parse(buf_str(&m->part[0]), m->part[0].len, err) : NULL;
 	const char *status = rec_json_string(report, "status", "");
 	int done = 1;
 
-	result->status = known_status(status);
+	result->status = run_known_status(status, known);
 	if (!report || !json_is_array(json_object_get(report, "findings")) || (!result->status && strcmp(status, "INFRASTRUCTURE"))) {
 		done = buf_err(err, "the GPU worker's report is not well formed");
 	} else if (!result->status) {

@@ -62,30 +62,6 @@ pack_check(const struct task *t, const char *folder, const struct cuda_recording
 
 /* ---- the answer */
 
-static int
-take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, struct tensor *outputs,
-	int *count, struct buf *err)
-{
-	size_t at = 0;
-
-	for (*count = 0; *count < t->outputs;) {
-		const struct task_tensor *o = &t->output[*count];
-		struct tensor *out = &outputs[*count];
-		int64_t shape[TASK_MAX_RANK];
-
-		task_shape(t, o, w, shape);
-		if (tensor_init(out, o->name, o->dtype, o->rank, shape, err))
-			return -1;
-		++*count;
-		if (out->bytes > bytes->len - at)
-			return buf_err(err, "the GPU worker gave too few bytes of output");
-		if (out->bytes)
-			memcpy(out->data, bytes->data + at, out->bytes);
-		at += out->bytes;
-	}
-	return 0;
-}
-
 /* Names as in the source, not as the compiler writes them. */
 json_t *
 gpu_readable_findings(const json_t *findings)
@@ -108,26 +84,16 @@ gpu_readable_findings(const json_t *findings)
 	return out;
 }
 
-static const char *
-known_status(const char *word)
-{
-	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "INFRASTRUCTURE", NULL };
-
-	for (int i = 0; known[i]; i++)
-		if (!strcmp(known[i], word))
-			return known[i];
-	return NULL;
-}
-
 static int
 read_answer(const struct task *t, const struct task_workload *w, const struct message *m, struct run_result *result,
 	struct buf *err)
 {
+	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "INFRASTRUCTURE", NULL };
 	json_t *report = m->parts ? rec_json_parse(buf_str(&m->part[0]), m->part[0].len, err) : NULL;
 
 	if (!report)
 		return buf_err(err, "The GPU worker's report is not well formed");
-	result->status = known_status(rec_json_string(report, "status", ""));
+	result->status = run_known_status(rec_json_string(report, "status", ""), known);
 	buf_adds(&result->reason, rec_json_string(report, "reason", ""));
 	buf_adds(&result->printed, rec_json_string(report, "printed", ""));
 	result->findings = gpu_readable_findings(json_object_get(report, "findings"));
@@ -138,13 +104,14 @@ read_answer(const struct task *t, const struct task_workload *w, const struct me
 		return 0;
 	if (m->parts < 2)
 		return buf_err(err, "the GPU worker gave no outputs");
-	if (take_outputs(t, w, &m->part[1], result->outputs, &result->output_count, err))
+	if (run_take_outputs(t, w, &m->part[1], "GPU", result->outputs, &result->output_count, err))
 		return -1;
-	for (uint32_t i = 2; i < m->parts && result->others < RUN_MAX_OTHERS; i++)
-		if (take_outputs(t, w, &m->part[i], result->other[result->others], &result->other_count[result->others], err))
+	for (uint32_t i = 2; i < m->parts && result->others < RUN_MAX_OTHERS; i++) {
+		int other = result->others++;
+
+		if (run_take_outputs(t, w, &m->part[i], "GPU", result->other[other], &result->other_count[other], err))
 			return -1;
-		else
-			result->others++;
+	}
 	return 0;
 }
 

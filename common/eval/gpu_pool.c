@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/num.h"
 #include "rec/json.h"
@@ -43,15 +43,6 @@ struct gpu_pool {
 	double opened;
 	struct buf why;			/* of the last failed start */
 };
-
-static double
-now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
 
 /* ---- starting workers */
 
@@ -251,7 +242,7 @@ gpu_pool_open(const char *list, int *status, struct buf *err)
 		pool = NULL;
 	} else {
 		*status = EX_OK;
-		pool->opened = now_s();
+		pool->opened = clock_seconds();
 		for (int i = 0; i < pool->devices; i++)
 			for (int k = 0; k < STARTERS; k++)
 				if (pthread_create(&pool->device[i].starter[k], NULL, start_workers, &pool->device[i]))
@@ -301,7 +292,7 @@ gpu_pool_counts(struct gpu_pool *pool, struct gpu_counts *counts)
 {
 	pthread_mutex_lock(&pool->mutex);
 	*counts = pool->counts;
-	counts->pool_seconds = (now_s() - pool->opened) * pool->devices;
+	counts->pool_seconds = (clock_seconds() - pool->opened) * pool->devices;
 	pthread_mutex_unlock(&pool->mutex);
 }
 
@@ -453,9 +444,9 @@ gpu_pool_ask(struct gpu_session *session, struct message *m, uint64_t wall_ms, e
 	pthread_mutex_lock(&d->turn);
 	while (flock(d->lock, hold == GPU_ALONE ? LOCK_EX : LOCK_SH))
 		;
-	double begin = now_s();
+	double begin = clock_seconds();
 	enum gpu_reply reply = gpu_worker_ask(session->worker, m, wall_ms, signalled, ended);
-	double end = now_s();
+	double end = clock_seconds();
 	if (reply != GPU_REPLY_OK)
 		examine(d);
 	flock(d->lock, LOCK_UN);

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/io.h"
 #include "base/spawn.h"
@@ -155,25 +155,16 @@ is_note(struct gpu_worker *w, const struct message *m)
 	return noted;
 }
 
-static uint64_t
-now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 enum gpu_reply
 gpu_worker_ask(struct gpu_worker *w, struct message *m, uint64_t wall_ms, bool *signalled, struct buf *ended)
 {
-	uint64_t end = now_ms() + wall_ms;
+	uint64_t end = clock_ms() + wall_ms;
 	int got = message_send(w->socket, m) ? -1 : 1;
 
 	buf_reset(&w->running);
 	*signalled = false;
 	while (got == 1) {
-		uint64_t now = now_ms();
+		uint64_t now = clock_ms();
 
 		got = message_receive(w->socket, now < end ? end - now : 0, MESSAGE_MAX_BYTES, m);
 		if (got == 1 && !is_note(w, m))

@@ -50,22 +50,32 @@ describe_job(const struct cuda_recording *recording, const struct task *t, const
 	json_decref(job);
 }
 
-static int
-take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, struct tensor *outputs,
-	int *count, struct buf *err)
+const char *
+run_known_status(const char *word, const char *const *known)
+{
+	for (int i = 0; known[i]; i++)
+		if (!strcmp(known[i], word))
+			return known[i];
+	return NULL;
+}
+
+int
+run_take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, const char *worker,
+	struct tensor *outputs, int *count, struct buf *err)
 {
 	size_t at = 0;
 
-	for (int i = 0; i < t->outputs; i++) {
-		struct tensor *out = &outputs[i];
+	for (*count = 0; *count < t->outputs;) {
+		const struct task_tensor *o = &t->output[*count];
+		struct tensor *out = &outputs[*count];
 		int64_t shape[TASK_MAX_RANK];
 
-		task_shape(t, &t->output[i], w, shape);
-		if (tensor_init(out, t->output[i].name, t->output[i].dtype, t->output[i].rank, shape, err))
+		task_shape(t, o, w, shape);
+		if (tensor_init(out, o->name, o->dtype, o->rank, shape, err))
 			return -1;
 		++*count;
 		if (out->bytes > bytes->len - at)
-			return buf_err(err, "the PTX worker gave too few bytes of output");
+			return buf_err(err, "the %s worker gave too few bytes of output", worker);
 		if (out->bytes)
 			memcpy(out->data, bytes->data + at, out->bytes);
 		at += out->bytes;
@@ -73,25 +83,15 @@ take_outputs(const struct task *t, const struct task_workload *w, const struct b
 	return 0;
 }
 
-static const char *
-known_status(const char *word)
-{
-	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "TIMEOUT", "UNSUPPORTED", "SUSPICIOUS", NULL };
-
-	for (int i = 0; known[i]; i++)
-		if (!strcmp(known[i], word))
-			return known[i];
-	return NULL;
-}
-
 static int
 read_report(const struct buf *text, struct run_result *result, struct buf *err)
 {
+	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "TIMEOUT", "UNSUPPORTED", "SUSPICIOUS", NULL };
 	json_t *report = rec_json_parse(buf_str(text), text->len, err);
 
 	if (!report)
 		return -1;
-	result->status = known_status(rec_json_string(report, "status", ""));
+	result->status = run_known_status(rec_json_string(report, "status", ""), known);
 	buf_adds(&result->reason, rec_json_string(report, "reason", ""));
 	buf_adds(&result->printed, rec_json_string(report, "printed", ""));
 	result->findings = json_incref(json_object_get(report, "findings"));
@@ -114,12 +114,12 @@ take_answer(const struct task *t, const struct task_workload *w, const struct bu
 		return -1;
 	if (strcmp(result->status, "PASSED"))
 		return 0;
-	if (take_outputs(t, w, outputs, result->outputs, &result->output_count, err))
+	if (run_take_outputs(t, w, outputs, "PTX", result->outputs, &result->output_count, err))
 		return -1;
 	if (!reordered)
 		return 0;
 	result->others = 1;
-	return take_outputs(t, w, reordered, result->other[0], &result->other_count[0], err);
+	return run_take_outputs(t, w, reordered, "PTX", result->other[0], &result->other_count[0], err);
 }
 
 static void

@@ -42,4 +42,12 @@ int run_on_ptx(const struct task *t, const struct task_workload *w, const char *
 	struct run_result *result, struct buf *err);
 void run_release(struct run_result *result);
 
+/* ---- what a worker of either device answers, which may be a stranger's words */
+/* The status of the list (NULL ends) that equals word, or NULL. */
+const char *run_known_status(const char *word, const char *const *known);
+/* Outputs in task order from the bytes of the worker ("PTX", "GPU"); *count tensors are set up, whatever is returned.
+ * 0, or -1 with a sentence. */
+int run_take_outputs(const struct task *t, const struct task_workload *w, const struct buf *bytes, const char *worker,
+	struct tensor *outputs, int *count, struct buf *err);
+
 #endif

@@ -137,8 +137,8 @@ ask(int stream, struct exchange *x)
 	uint64_t bytes = 0;
 	int status = -1;
 
-	if (!sandbox_server_send(stream, &head, sizeof head) && !sandbox_server_send(stream, x->text.data, x->text.len) &&
-	    !sandbox_server_send(stream, x->tensors.data, x->tensors.len) && !io_read_fd(stream, &x->state, 1) &&
+	if (!io_send_fd(stream, &head, sizeof head) && !io_send_fd(stream, x->text.data, x->text.len) &&
+	    !io_send_fd(stream, x->tensors.data, x->tensors.len) && !io_read_fd(stream, &x->state, 1) &&
 	    !io_read_fd(stream, &bytes, sizeof bytes) && x->state < STATES &&
 	    bytes <= (x->state == STATE_OK ? x->max_bytes : MAX_WORDS)) {
 		buf_reserve(&x->payload, bytes + 1);

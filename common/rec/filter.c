@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/footer.h"
 #include "base/io.h"
@@ -610,20 +610,11 @@ close_output(struct io_out *out, int status, int failure)
 	return status;
 }
 
-static double
-now_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int
 filter_run(const struct filter *filter, int argc, char **argv)
 {
 	struct run r = { .filter = filter };
-	double start = now_seconds();
+	double start = clock_seconds();
 	bool to_standard;
 	int status, stats_status;
 
@@ -645,7 +636,7 @@ filter_run(const struct filter *filter, int argc, char **argv)
 	to_standard = !strcmp(filter_args.output, "-");
 	status = close_output(r.out, status, to_standard);
 	status = close_output(r.rejects, status, 1);
-	stats_status = write_stats(&r, now_seconds() - start);
+	stats_status = write_stats(&r, clock_seconds() - start);
 	status = status ? status : stats_status;
 	note("%s: %" PRIu64 " in, %" PRIu64 " out, %" PRIu64 " dropped, %" PRIu64 " refused", filter->stage,
 		r.in,

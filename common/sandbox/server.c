@@ -135,22 +135,6 @@ sandbox_server_open(struct sandbox_server *s, uint64_t patience_ms, unsigned *nu
 }
 
 int
-sandbox_server_send(int stream, const void *bytes, size_t count)
-{
-	for (const char *at = bytes; count;) {
-		ssize_t sent = send(stream, at, count, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return -1;
-		at += sent;
-		count -= (size_t)sent;
-	}
-	return 0;
-}
-
-int
 sandbox_server_failed(struct sandbox_server *s, unsigned number, struct sandbox_result *ended, struct buf *err)
 {
 	int status = 0;

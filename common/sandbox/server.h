@@ -20,8 +20,6 @@ void sandbox_server_free(struct sandbox_server *server);
 /* A new stream to the program, which is started if it does not run; reads and writes on it fail after patience_ms (at
  * least 1000). *start numbers the program's start. A descriptor, owned, or -1 with a sentence. */
 int sandbox_server_open(struct sandbox_server *server, uint64_t patience_ms, unsigned *start, struct buf *err);
-/* Writes all of it to a stream, without SIGPIPE. 0 or -1. */
-int sandbox_server_send(int stream, const void *bytes, size_t count);
 /* After a stream of that start failed: ends what is left of the program, so that the next stream starts it anew. 0 with
  * *ended telling how it ended, or -1 with a sentence: the sandbox could not be had. */
 int sandbox_server_failed(struct sandbox_server *server, unsigned start, struct sandbox_result *ended, struct buf *err);

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/die.h"
 #include "base/io.h"
 #include "base/num.h"
@@ -44,15 +45,6 @@ struct failure {
 	int error;
 	char step[60];
 };
-
-static uint64_t
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* ---- the job */
 
@@ -352,7 +344,7 @@ memory_is_over(const struct job *job)
 static enum sandbox_cause
 wait_for(const struct job *job, pid_t program, int *status, struct tally *tally)
 {
-	uint64_t now = now_ns(), deadline = now + job->head.limits.wall_ms * 1000000u;
+	uint64_t now = clock_ns(), deadline = now + job->head.limits.wall_ms * 1000000u;
 	/* Processes of our user are ours, or else cannot be told apart. */
 	bool watches_memory = job->head.limits.memory_bytes != SANDBOX_UNLIMITED && !job->head.shared_user;
 	uint64_t next_look = watches_memory ? now + LOOK_EVERY_NS : UINT64_MAX;
@@ -362,7 +354,7 @@ wait_for(const struct job *job, pid_t program, int *status, struct tally *tally)
 	sigemptyset(&watched);
 	sigaddset(&watched, SIGCHLD);
 	sigaddset(&watched, SIGTERM);
-	for (;; now = now_ns()) {
+	for (;; now = clock_ns()) {
 		pid_t pid;
 		while ((pid = reap(WNOHANG, status, tally)) > 0)
 			if (pid == program)
@@ -440,7 +432,7 @@ kill_descendants(void)
 static void
 kill_all(const struct job *job, pid_t program, int *status, struct tally *tally)
 {
-	uint64_t deadline = now_ns() + 10000000000u;
+	uint64_t deadline = clock_ns() + 10000000000u;
 
 	for (;;) {
 		int ended;
@@ -452,7 +444,7 @@ kill_all(const struct job *job, pid_t program, int *status, struct tally *tally)
 		while ((pid = reap(WNOHANG, &ended, tally)) > 0)
 			if (pid == program)
 				*status = ended;
-		if (pid < 0 || now_ns() > deadline)
+		if (pid < 0 || clock_ns() > deadline)
 			return;
 		struct timespec pause = { 0, 500000 };
 		nanosleep(&pause, NULL);
@@ -494,7 +486,7 @@ supervise(const struct job *job, struct shim_report *report)
 	struct tally tally = { 0 };
 	struct failure failure;
 	int status = 0;
-	uint64_t started = now_ns();
+	uint64_t started = clock_ns();
 	pid_t program = start(job, &failure);
 
 	if (program < 0) {
@@ -506,7 +498,7 @@ supervise(const struct job *job, struct shim_report *report)
 	}
 	enum sandbox_cause stopped = wait_for(job, program, &status, &tally);
 	kill_all(job, program, &status, &tally);
-	report->wall_ns = now_ns() - started;
+	report->wall_ns = clock_ns() - started;
 	report->user_ns = tally.user_ns;
 	report->system_ns = tally.system_ns;
 	report->peak_rss_bytes = tally.peak_rss_bytes;
