@@ -43,6 +43,24 @@ parse(const char *text, enum cuda_verdict *verdict, struct buf *reason)
 	return plan_parse(text, strlen(text), info, buffers, 2, verdict, reason);
 }
 
+/* The check's answer on a call of these lines, with two streams of its own. */
+static void
+expect_answer(int (*check)(const struct plan *, uint32_t, struct buf *), const char *lines, bool holds)
+{
+	struct buf text = BUF_INIT, reason = BUF_INIT;
+	enum cuda_verdict verdict;
+
+	buf_addf(&text, "plan 1\nprofile h200\nbuffer input x 0x3000001ff000 4096\nbuffer output y 0x3000005ff000 4096\n"
+		"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", lines);
+	struct plan *p = parse(buf_str(&text), &verdict, &reason);
+	assert_non_null(p);
+	if ((check(p, 0, &reason) == 0) != holds)
+		fail_msg("%s", lines);
+	plan_free(p);
+	buf_release(&text);
+	buf_release(&reason);
+}
+
 static void
 every_line_is_read(void **state)
 {
@@ -304,24 +322,10 @@ joins_follow_events(void **state)
 		{ WORK("2") "record 0 0\nwait 1 0\n", true },
 		{ WORK("0") "synchronise 0\n" WORK("3"), false },
 	};
-	struct buf text = BUF_INIT, reason = BUF_INIT;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		enum cuda_verdict verdict;
-		struct plan *p;
-
-		buf_reset(&text);
-		buf_addf(&text, "plan 1\nprofile h200\nbuffer input x 0x3000001ff000 4096\nbuffer output y 0x3000005ff000 4096\n"
-			"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", cases[i].lines);
-		p = parse(buf_str(&text), &verdict, &reason);
-		assert_non_null(p);
-		if ((plan_check_joined(p, 0, &reason) == 0) != cases[i].joined)
-			fail_msg("%s", cases[i].lines);
-		plan_free(p);
-	}
-	buf_release(&text);
-	buf_release(&reason);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		expect_answer(plan_check_joined, cases[i].lines, cases[i].joined);
 }
 
 static void
@@ -363,24 +367,10 @@ unordered_work_on_the_same_bytes_is_told(void **state)
 		{ "copy 3 " C " 64 " A " 64 64 1\n" SET("2", A), false },
 		{ "copy 3 " C " 64 0x3000001ff000 64 64 1\ncopy 2 " A " 64 0x3000001ff000 64 64 1\n", true },
 	};
-	struct buf text = BUF_INIT, reason = BUF_INIT;
 
 	(void)state;
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		enum cuda_verdict verdict;
-		struct plan *p;
-
-		buf_reset(&text);
-		buf_addf(&text, "plan 1\nprofile h200\nbuffer input x 0x3000001ff000 4096\nbuffer output y 0x3000005ff000 4096\n"
-			"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", cases[i].lines);
-		p = parse(buf_str(&text), &verdict, &reason);
-		assert_non_null(p);
-		if ((plan_check_order(p, 0, &reason) == 0) != cases[i].ordered)
-			fail_msg("%s", cases[i].lines);
-		plan_free(p);
-	}
-	buf_release(&text);
-	buf_release(&reason);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		expect_answer(plan_check_order, cases[i].lines, cases[i].ordered);
 }
 
 /* Operations are numbered from 1, in the order of their lines; letters in `order` stand for them. */
