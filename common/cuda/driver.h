@@ -3,6 +3,7 @@
 #define CUDA_DRIVER_H
 
 #include <cuda.h>
+#include <cudaProfiler.h>
 
 #include "base/buf.h"
 
@@ -22,7 +23,8 @@
 	X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize) X(cuStreamWaitEvent) \
 	X(cuStreamBeginCapture) X(cuStreamEndCapture) \
 	X(cuGraphInstantiateWithFlags) X(cuGraphUpload) X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) \
-	X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime)
+	X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventQuery) X(cuEventSynchronize) X(cuEventElapsedTime) \
+	X(cuProfilerStart) X(cuProfilerStop)
 
 struct driver {
 #define DRIVER_MEMBER(name) __typeof__(&name) name##_;

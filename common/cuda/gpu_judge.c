@@ -364,6 +364,8 @@ gpu_time(struct gpu *g, const json_t *job, struct message *m)
 	gpu_take_printed(g, &printed);
 	if (result == CUDA_SUCCESS && !strcmp(t->status, "PASSED") && rec_json_boolean(job, "timed", 1))
 		result = measure(t);
+	if (result == CUDA_SUCCESS && !strcmp(t->status, "PASSED") && rec_json_boolean(job, "counted", 0))
+		result = timing_count(t, &kernel);
 	gpu_take_printed(g, NULL);
 	if (result != CUDA_SUCCESS)
 		fail(t, result, kernel, findings);

@@ -1,5 +1,5 @@
-/* km-gpu NUMBER: the GPU worker. Messages come and go on descriptor 3; standard output belongs to the candidate's
- * printf. `km-gpu --list` prints the GPUs instead. One process serves one candidate and is then thrown away. */
+/* km-gpu NUMBER [SOCKET]: the GPU worker. Messages come and go on descriptor SOCKET, or 3; standard output belongs to the
+ * candidate's printf. `km-gpu --list` prints the GPUs instead. One process serves one candidate and is then thrown away. */
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "cuda/gpu.h"
 #include "rec/json.h"
 
-enum { SOCKET = 3 };
+static uint64_t descriptor = 3;	/* the socket */
 
 /* A worker whose supervisor died would keep the GPU, in an endless kernel for ever. */
 static void *
 watch_supervisor(void *none)
 {
-	struct pollfd p = { SOCKET, POLLRDHUP, 0 };
+	struct pollfd p = { (int)descriptor, POLLRDHUP, 0 };
 
 	while (poll(&p, 1, -1) < 0 || !(p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)))
 		;
@@ -61,8 +61,8 @@ main(int argc, char **argv)
 	pthread_t watcher;
 
 	die_program = "km-gpu";
-	if (argc != 2)
-		die(EX_USAGE, "usage: km-gpu NUMBER, or km-gpu --list");
+	if (argc < 2 || argc > 3 || (argc == 3 && num_u64(argv[2], 3, 1 << 20, &descriptor)))
+		die(EX_USAGE, "usage: km-gpu NUMBER [SOCKET], or km-gpu --list");
 	if (driver_open(&err))
 		die(EX_UNAVAILABLE, "%s", buf_str(&err));
 	if (!strcmp(argv[1], "--list")) {
@@ -73,9 +73,9 @@ main(int argc, char **argv)
 		die(EX_USAGE, "km-gpu: %s is no number of a GPU", argv[1]);
 	if (pthread_create(&watcher, NULL, watch_supervisor, NULL))
 		die(EX_OSERR, "cannot start a thread:");
-	gpu_start(&gpu, (int)number, SOCKET);
+	gpu_start(&gpu, (int)number, (int)descriptor);
 	say_ready(&gpu);
-	while (message_receive(SOCKET, UINT64_MAX, MESSAGE_MAX_BYTES, &m) == 1)
+	while (message_receive((int)descriptor, UINT64_MAX, MESSAGE_MAX_BYTES, &m) == 1)
 		serve(&gpu, &m);
 	_exit(0);	/* the driver's own clean-up takes longer than the kernel's */
 }

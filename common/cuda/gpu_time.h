@@ -73,4 +73,8 @@ CUresult timing_keep_outputs(struct timing *t);
 /* Compares them with those of now: either may be the candidate's. Adds to c. */
 CUresult timing_compare_outputs(struct timing *t, bool kept_is_candidate, struct timing_compared *c);
 
+/* ---- gpu_count.c */
+/* Runs the candidate once more, its launches alone between the marks that a profiler around this process waits for. */
+CUresult timing_count(struct timing *t, const char **kernel);
+
 #endif
