@@ -327,23 +327,53 @@ normalise_c(const json_t *task, const char *text, struct buf *out)
 
 /* ---- PyTorch modules */
 
-/* Lines without comments, blank lines, and blanks but those that Python counts. Names stay: most are PyTorch's. */
+/* Of a string that begins here, in single or triple quotes; one that is not ended goes to the end of its line or text. */
+static size_t
+python_string_length(const char *p)
+{
+	bool triple = p[1] == *p && p[2] == *p;
+	size_t n = triple ? 3 : 1;
+
+	for (; p[n] && (triple || p[n] != '\n'); n += p[n] == '\\' && p[n + 1] ? 2 : 1)
+		if (p[n] == *p && (!triple || (p[n + 1] == *p && p[n + 2] == *p)))
+			return n + (triple ? 3 : 1);
+	return n;
+}
+
+/* What stands before a line's end that is in no string; returns what comes after it. */
+static const char *
+add_python_line(const char *p, struct buf *out)
+{
+	size_t length;
+
+	for (; *p && *p != '\n'; p += length) {
+		size_t blanks = strspn(p, " \t\r");
+
+		length = blanks ? blanks : *p == '#' ? strcspn(p, "\n") : *p == '"' || *p == '\'' ? python_string_length(p) : 1;
+		if (!blanks && *p != '#')
+			buf_add(out, p, length);
+		else if (blanks && is_letter(p[-1]) && is_letter(p[blanks]))
+			buf_addc(out, ' ');
+	}
+	return *p ? p + 1 : p;
+}
+
+/* Lines without comments, blank lines, and blanks but those that Python counts. Names and strings stay: most names are
+ * PyTorch's. */
 static void
 normalise_python(const char *text, struct buf *out)
 {
-	for (const char *line = text, *end; *line; line = *end ? end + 1 : end) {
-		const char *p = line + strspn(line, " \t");
-		int indentation = (int)(p - line);
+	while (*text) {
+		size_t indentation = strspn(text, " \t");
 
-		end = line + strcspn(line, "\n");
-		if (p == end || *p == '#' || *p == '\r')
+		text += indentation;
+		if (strchr("\r\n#", *text)) {
+			text += strcspn(text, "\n");
+			text += *text == '\n';
 			continue;
-		buf_addf(out, "%d:", indentation);
-		for (; p < end && *p != '#'; p++)
-			if (!strchr(" \t\r", *p))
-				buf_addc(out, *p);
-			else if (is_letter(p[-1]) && is_letter(p[1]))
-				buf_addc(out, ' ');
+		}
+		buf_addf(out, "%zu:", indentation);
+		text = add_python_line(text, out);
 		buf_addc(out, '\n');
 	}
 }

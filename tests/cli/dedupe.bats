@@ -34,6 +34,35 @@ END
 		jj_minus kk_minus_swapped oo_constant pp_constant)" ]
 }
 
+@test "PyTorch modules are the same but for comments and blanks, of which strings hold none" {
+	python3 - "$cases" <<'END'
+import json, sys
+case = next(c for c in map(json.loads, open(sys.argv[1])) if c["task"]["name"] == "dd_reference")
+head = "import torch\nclass Model(torch.nn.Module):\n    def forward(self, x):\n"
+bodies = {
+    "first": '        return torch.einsum("i#a", x)\n',
+    "second": '        return torch.einsum("i#b", x)\n',
+    "comment": '\n        # said "twice\n        return  torch.einsum( "i#a",x )  # and here\n',
+    "blank": '        return torch.einsum("i #a", x)\n',
+    "quotes": "        return torch.einsum('i\\'#a', x)\n",
+    "quotes_too": "        return torch.einsum('i\\'#b', x)\n",
+    "long": '        """a\n # b"""\n        return x\n',
+    "long_too": '        """a\n # c"""\n        return x\n',
+    "open": '        return "x # a\n',
+    "open_too": '        return "x # b',
+    "words": "        return x if x is not x else x\n",
+    "words_too": "        return x  if\tx is  not x else   x # why\n",
+}
+with open("modules", "w") as out:
+    for i, (name, body) in enumerate(bodies.items()):
+        case["task"].update(name=name, id="%032x" % (i + 1))
+        case["task"]["reference"] = {"language": "pytorch", "source": head + body}
+        out.write(json.dumps(case) + "\n")
+END
+	"$dedupe" -q --dropped dropped -o out modules
+	[ "$(names out | LC_ALL=C sort | tr '\n' ' ')" = "blank comment long long_too open open_too quotes quotes_too second words " ]
+}
+
 @test "what is kept says what it stands for, and keeps its other bytes" {
 	"$dedupe" -q -o out "$cases"
 	python3 - "$cases" <<'END'
