@@ -241,6 +241,26 @@ static const struct field timing_host_check[] = {
 	{ "empty_gap_us", KIND_NUMBER, .flags = 0, .about = "the same before an empty kernel" },
 	{ 0 }
 };
+static const struct field timing_pytorch_mode[] = {
+	{ "median_us", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE,
+		.about = "by events, caches flushed, not paired with this solution" },
+	{ "interval", KIND_NUMBER, .flags = ARRAY | NULLABLE, .about = "95% of the median: low, high" },
+	{ "count", KIND_INTEGER, .flags = NULLABLE | NOT_NEGATIVE, .about = "of samples" },
+	{ "queued", KIND_BOOLEAN, .flags = NULLABLE,
+		.about = "each call was queued before it began; false: some host time is in it" },
+	{ "samples", KIND_STRING, .flags = NULLABLE, .about = "in the store: float32 microseconds", .form = FORM_ID },
+	{ "speedup", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE,
+		.about = "PyTorch's median over this solution's: more than 1 is faster than PyTorch; none below 10 us" },
+	{ "reason", KIND_STRING, .flags = NULLABLE, .about = "why there is no time" },
+	{ 0 }
+};
+static const struct field timing_pytorch[] = {
+	{ "version", KIND_STRING, .flags = NULLABLE, .about = "of torch" },
+	{ "eager", KIND_RECORD, .flags = NULLABLE, .record = "timing_pytorch_mode" },
+	{ "compile", KIND_RECORD, .flags = NULLABLE, .about = "by torch.compile", .record = "timing_pytorch_mode" },
+	{ "reason", KIND_STRING, .flags = NULLABLE, .about = "why there is neither" },
+	{ 0 }
+};
 static const struct field timing[] = {
 	{ "protocol", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "TIMING_PROTOCOL" },
 	{ "gpu", KIND_RECORD, .flags = REQUIRED, .record = "timing_gpu" },
@@ -252,6 +272,8 @@ static const struct field timing[] = {
 	{ "graph", KIND_BOOLEAN, .flags = 0, .about = "launched as a CUDA graph: the plan is long" },
 	{ "noise", KIND_RECORD, .flags = NULLABLE, .about = "this solution against itself", .record = "timing_noise" },
 	{ "baseline", KIND_RECORD, .flags = NULLABLE, .record = "timing_baseline" },
+	{ "pytorch", KIND_RECORD, .flags = NULLABLE, .about = "of the task's PyTorch module on the same GPU",
+		.record = "timing_pytorch" },
 	{ "host_check", KIND_RECORD, .flags = NULLABLE, .record = "timing_host_check" },
 	{ "judged_launches", KIND_INTEGER, .flags = NOT_NEGATIVE | NULLABLE,
 		.about = "timed ones whose outputs were compared with the baseline's in every element" },
@@ -799,6 +821,8 @@ const struct record rec_table[] = {
 	{ "timing_gpu", timing_gpu, false, NULL },
 	{ "timing_noise", timing_noise, false, NULL },
 	{ "timing_baseline", timing_baseline, false, NULL },
+	{ "timing_pytorch", timing_pytorch, false, NULL },
+	{ "timing_pytorch_mode", timing_pytorch_mode, false, NULL },
 	{ "timing_host_check", timing_host_check, false, NULL },
 	{ "function_call", function_call, false, NULL },
 	{ "tool_call", tool_call, false, NULL },
