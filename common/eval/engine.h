@@ -1,0 +1,27 @@
+/* The inside of the engine that eval.h opens: what the files behind that header share. */
+#ifndef EVAL_ENGINE_H
+#define EVAL_ENGINE_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cuda/nvrtc.h"
+#include "eval/eval.h"
+#include "eval/gpu.h"
+#include "eval/oracle.h"
+#include "store/store.h"
+
+struct eval {
+	struct store *store;
+	char *builds;		/* folder of the build cache */
+	struct cuda_checker *checker;
+	struct oracle *oracle;
+	atomic_bool misses_something;
+	uint64_t seed;
+	const char *target;
+	struct gpu_pool *gpus;	/* NULL: the PTX machine */
+	atomic_uint_fast64_t run, stored;
+};
+
+#endif

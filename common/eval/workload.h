@@ -1,0 +1,13 @@
+/* What one workload has to say of a solution that compiles. */
+#ifndef EVAL_WORKLOAD_H
+#define EVAL_WORKLOAD_H
+
+#include "eval/session.h"
+
+/* A check or profile workload, on the PTX machine or a GPU: recorded, run, judged by the oracle. The session is built.
+ * *evaluation is returned owned. 0, or -1 with a sentence: infrastructure. */
+int workload_judge(struct session *s, const struct question *q, json_t **evaluation, struct buf *err);
+/* A bench workload, on a GPU only: run and timed against the task's first correct solution. Otherwise as above. */
+int workload_time(struct session *s, const struct question *q, json_t **evaluation, struct buf *err);
+
+#endif
