@@ -4,17 +4,27 @@
 The other side is written from the protocol's published description (its README and paper, 2025-2026): a process for each
 candidate, load_inline, five correctness trials with seeds drawn from one, the reference first, allclose at 1e-4, then
 three warm-ups and 100 trials with CUDA events, a synchronisation and a fill of 256 MiB before each, the mean; the
-reference is timed in the same way. Needs torch with CUDA, nvcc and ninja.
+reference is timed in the same way. It takes one candidate after another, as that protocol does.
 
-usage: side_by_side.py EIGHT FILE...      EIGHT: the program that tests/gpu/eight.c makes
+This side is measured twice: one candidate after another (compared with the other side like with like), and all at once
+as its own programs do. Each part is printed as soon as it is there, so that a run that is cut still gives figures.
+Needs torch with CUDA, nvcc and ninja.
+
+usage: side_by_side.py [--seconds S] [--other N] [--only ours|theirs] EIGHT FILE...
+  EIGHT      the program that tests/gpu/eight.c makes
+  --seconds  begin nothing on the other side after S seconds (500); what was begun is stopped at S + 60
+  --other    take only the first N files on the other side
 """
-import json, os, re, shutil, subprocess, sys, tempfile, time
+import argparse, json, os, shutil, subprocess, sys, tempfile, time
 
 N = 30000000
+START = time.time()
 
 CANDIDATE = r'''
 import json, sys, time
 begin = time.time()
+def said(part, **more):
+    print(json.dumps({"part": part, "at": round(time.time() - begin, 3), **more}), flush=True)
 import torch
 from torch.utils.cpp_extension import load_inline
 name, path, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -27,10 +37,10 @@ torch::Tensor forward(torch::Tensor x) {
     return y;
 }
 """
-imported = time.time()
+said("import", torch=torch.__version__)
 module = load_inline(name=name, cpp_sources="torch::Tensor forward(torch::Tensor x);", cuda_sources=source,
                      functions=["forward"], verbose=False)
-built = time.time()
+said("build")
 def reference(x): return 2 * x + 1
 torch.manual_seed(42)
 seeds = [int(s) for s in torch.randint(0, 2**32 - 1, (5,))]
@@ -43,62 +53,113 @@ for seed in seeds:
     got = module.forward(x)
     torch.cuda.synchronize()
     right &= got.shape == expected.shape and torch.allclose(got, expected, atol=1e-4, rtol=1e-4)
-checked = time.time()
-def timed(f):
-    x = torch.rand(n).cuda()
-    for _ in range(3):
-        f(x)
-    torch.cuda.synchronize()
-    out = []
-    for trial in range(101):
+said("check", right=bool(right))
+if right:
+    def timed(f):
+        x = torch.rand(n).cuda()
+        for _ in range(3):
+            f(x)
         torch.cuda.synchronize()
-        torch.empty(256 * 1024 * 1024, dtype=torch.int8, device="cuda").fill_(42)
-        torch.cuda.synchronize()
-        a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        a.record(); f(x); b.record()
-        torch.cuda.synchronize()
-        out.append(a.elapsed_time(b))
-    out = out[1:]
-    return 1e3 * sum(out) / len(out)
-own = timed(module.forward)
-other = timed(reference)
-end = time.time()
-print(json.dumps({"right": bool(right), "us": own, "reference_us": other, "import_s": imported - begin,
-                  "build_s": built - imported, "check_s": checked - built, "time_s": end - checked}))
+        out = []
+        for trial in range(101):
+            torch.cuda.synchronize()
+            torch.empty(256 * 1024 * 1024, dtype=torch.int8, device="cuda").fill_(42)
+            torch.cuda.synchronize()
+            a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+            a.record(); f(x); b.record()
+            torch.cuda.synchronize()
+            out.append(a.elapsed_time(b))
+        out = out[1:]
+        return 1e3 * sum(out) / len(out)
+    own = timed(module.forward)
+    said("time", us=round(own, 2), reference_us=round(timed(reference), 2))
 '''
+PARTS = ["import", "build", "check", "time"]
 
-def theirs(files, extensions):
+
+def one_of_theirs(path, extensions, stop):
+    """What one candidate took, by part; None when it was stopped or failed."""
     env = dict(os.environ, TORCH_EXTENSIONS_DIR=extensions, TORCH_CUDA_ARCH_LIST="9.0")
-    seconds, parts, verdicts = [], [], {}
+    name = "kb_" + os.path.basename(path)[:-3]
+    begin, last, out = time.time(), 0.0, {"file": os.path.basename(path)}
+    with tempfile.TemporaryFile("w+") as errors:
+        p = subprocess.Popen([sys.executable, "-c", CANDIDATE, name, path, str(N)], env=env, stdout=subprocess.PIPE,
+                             stderr=errors, text=True)
+        killer = subprocess.Popen(["sh", "-c", "sleep $1; kill -9 $2", "sh", str(max(1, stop - time.time())), str(p.pid)])
+        for line in p.stdout:
+            said = json.loads(line)
+            out[said["part"] + "_s"] = round(said["at"] - last, 3)
+            last = said["at"]
+            out.update({k: v for k, v in said.items() if k not in ("part", "at")})
+        status = p.wait()
+        out["seconds"] = round(time.time() - begin, 3)
+        killer.kill()
+        killer.wait()
+        if status:
+            errors.seek(0)
+            out["failed"] = "stopped" if status == -9 else errors.read()[-800:]
+    return out
+
+
+def theirs(which, files, extensions, seconds):
+    done = []
     for path in files:
-        name = "kb_" + os.path.basename(path)[:-3]
-        begin = time.time()
-        p = subprocess.run([sys.executable, "-c", CANDIDATE, name, path, str(N)], env=env, capture_output=True, text=True)
-        seconds.append(time.time() - begin)
-        if p.returncode:
-            print("the other side failed on", path, p.stderr[-1500:], file=sys.stderr)
-            return None
-        r = json.loads(p.stdout.strip().splitlines()[-1])
-        parts.append(r)
-        verdicts[os.path.basename(path)] = ["right" if r["right"] else "wrong", round(r["us"], 2)]
-    mean = lambda key: round(sum(r[key] for r in parts) / len(parts), 3)
-    return {"seconds_each": round(sum(seconds) / len(seconds), 3), "import_s": mean("import_s"), "build_s": mean("build_s"),
-            "check_s": mean("check_s"), "time_s": mean("time_s"), "verdicts": verdicts}
+        if time.time() - START > seconds:
+            print(f"theirs {which}: no time for {os.path.basename(path)} and what follows", flush=True)
+            break
+        r = one_of_theirs(path, extensions, START + seconds + 60)
+        print(f"theirs {which}: {json.dumps(r)}", flush=True)
+        if "failed" in r:
+            break
+        done.append(r)
+    if not done:
+        return None
+    mean = lambda key: round(sum(r.get(key, 0) for r in done) / len(done), 3)
+    summary = {"candidates": len(done), "seconds_each": mean("seconds"),
+               "parts_each": {p: mean(p + "_s") for p in PARTS}}
+    print(f"theirs {which}, one after another: {json.dumps(summary)}", flush=True)
+    return summary
+
+
+def ours(eight, files):
+    """Phases by name, as the program prints them."""
+    phases = {}
+    p = subprocess.Popen([eight] + files, stdout=subprocess.PIPE, text=True)
+    for line in p.stdout:
+        print("ours:", line.rstrip(), flush=True)
+        r = json.loads(line)
+        if "phase" in r:
+            phases[r["phase"]] = r
+    if p.wait():
+        sys.exit(f"{eight} ended with {p.returncode}")
+    return phases
+
 
 def main():
-    eight, files = sys.argv[1], sys.argv[2:]
-    ours = json.loads(subprocess.run([eight] + files, capture_output=True, text=True, check=True).stdout)
-    n = ours["candidates"]
+    a = argparse.ArgumentParser(usage=__doc__)
+    a.add_argument("--seconds", type=float, default=500)
+    a.add_argument("--other", type=int, default=1000)
+    a.add_argument("--only", choices=["ours", "theirs"])
+    a.add_argument("eight")
+    a.add_argument("file", nargs="+")
+    a = a.parse_args()
     extensions = tempfile.mkdtemp(prefix="km-side-")
-    cold, warm = theirs(files, extensions), None
-    if cold:
-        warm = theirs(files, extensions)
-    shutil.rmtree(extensions, ignore_errors=True)
-    out = {"ours": ours, "theirs_cold": cold, "theirs_warm": warm}
-    if cold and warm:
-        out["times_faster"] = {"cold": round(cold["seconds_each"] / (ours["cold_s"] / n), 1),
-                               "builds cached": round(warm["seconds_each"] / (ours["builds_cached_s"] / n), 1),
-                               "evaluations stored": round(warm["seconds_each"] / (ours["evaluations_stored_s"] / n), 1)}
-    print(json.dumps(out, indent=1))
+    try:
+        mine = ours(a.eight, a.file) if a.only != "theirs" else {}
+        if a.only == "ours":
+            return
+        cold = theirs("cold", a.file[:a.other], extensions, a.seconds)
+        warm = theirs("warm", a.file[:cold["candidates"]], extensions, a.seconds) if cold else None
+    finally:
+        shutil.rmtree(extensions, ignore_errors=True)
+    for which, other, phases in (("cold cache", cold, ["one by one, cold", "all at once, cold"]),
+                                 ("builds cached", warm, ["one by one, builds cached", "all at once, builds cached"]),
+                                 ("evaluations stored; the other side's builds cached", warm, ["one by one, evaluations stored", "all at once, evaluations stored"])):
+        for phase in phases:
+            if other and phase in mine:
+                each = mine[phase]["seconds_each"]
+                print(f"{which}: theirs one after another {other['seconds_each']} s each; ours, {phase}: {each} s each; "
+                      f"{other['seconds_each'] / each:.1f} times", flush=True)
+
 
 main()
