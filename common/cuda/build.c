@@ -23,15 +23,15 @@ enum { EXIT_COMPILE = 41, EXIT_LINK = 42, EXIT_COPY = 43 };
 enum { DEFAULT_WALL_MS = 120000, OUTPUT_MAX = 4 << 20 };
 #define DEFAULT_MEMORY (4ull << 30)
 
-#define NVCC_FLAGS "-c -Xcompiler -fPIC -cudart shared -lineinfo -gencode arch=compute_90,code=[sm_90,compute_90] " \
-	"-no-compress -Xptxas -v"
+#define NVCC_FLAGS(code) "-c -Xcompiler -fPIC -cudart shared -lineinfo -gencode " code " -no-compress -Xptxas -v"
 #define LINK_FLAGS "-shared -Wl,-z,defs"
 
-/* $1 toolkit, $2 source, $3 prelude, $4 folder for results. Paths come as words of their own, so that the sandbox can
- * rewrite them where it must. */
+/* $1 toolkit, $2 source, $3 prelude, $4 folder for results, $5 architecture. Paths come as words of their own, so that
+ * the sandbox can rewrite them where it must. */
 static const char script[] =
 	"mkdir keep && "
-	"{ \"$1\"/bin/nvcc " NVCC_FLAGS " --keep --keep-dir keep -include \"$3\" -o keep/solution.o \"$2\" || exit 41; } && "
+	"{ \"$1\"/bin/nvcc " NVCC_FLAGS("\"$5\"") " --keep --keep-dir keep -include \"$3\" -o keep/solution.o \"$2\" || "
+	"exit 41; } && "
 	"{ g++ " LINK_FLAGS " -o \"$4\"/solution.so keep/solution.o -L\"$1\"/lib64/stubs -L\"$1\"/lib64 -lcudart || exit 42; } && "
 	"{ cp keep/solution.ptx \"$4\"/device.ptx && cp keep/solution.fatbin \"$4\"/device.fatbin || exit 43; }";
 
@@ -84,10 +84,12 @@ struct compile {
 };
 
 static int
-run_compiler(struct compile *c, const struct build_key *key, const struct cuda_limits *limits, struct buf *err)
+run_compiler(struct compile *c, const struct build_key *key, const struct cuda_limits *limits, const char *code,
+	struct buf *err)
 {
 	char *toolkit = toolkit_folder();
-	const char *argv[] = { "/bin/sh", "-c", script, "sh", toolkit, "/in/solution.cu", "/in/prelude.h", "/out", NULL };
+	const char *argv[] = { "/bin/sh", "-c", script, "sh", toolkit, "/in/solution.cu", "/in/prelude.h", "/out", code,
+		NULL };
 	const char *binds[] = { strncmp(toolkit, "/usr/", 5) ? toolkit : NULL, NULL };	/* /usr is there anyway */
 	struct sandbox_input inputs[] = {
 		{ .name = "solution.cu", .bytes = key->source, .count = key->source_bytes },
@@ -210,14 +212,14 @@ out:
 }
 
 static int
-compile(const struct build_key *key, const struct cuda_limits *limits, const char *folder, struct cuda_build *result,
-	struct buf *err)
+compile(const struct build_key *key, const struct cuda_limits *limits, const char *code, const char *folder,
+	struct cuda_build *result, struct buf *err)
 {
 	struct compile c = { .log = BUF_INIT };
 	struct buf resources = BUF_INIT;
 	int status = -1;
 
-	if (run_compiler(&c, key, limits, err) < 0)
+	if (run_compiler(&c, key, limits, code, err) < 0)
 		goto out;
 	result->wall_ns = c.result.wall_ns;
 	if (c.result.cause != SANDBOX_EXITED) {
@@ -240,11 +242,11 @@ out:
 }
 
 int
-cuda_build(const char *source, size_t source_bytes, const char *prelude, const char *cache,
+cuda_build(const char *source, size_t source_bytes, const char *prelude, int arch, const char *cache,
 	const struct cuda_limits *limits, struct cuda_build *result, struct buf *err)
 {
 	const char *toolkit = cuda_toolkit_version(err);
-	struct buf settings = BUF_INIT, reason = BUF_INIT;
+	struct buf settings = BUF_INIT, reason = BUF_INIT, code = BUF_INIT;
 	struct build_key key = { source, prelude, source_bytes, NULL };
 	struct build_folder folder;
 	int status = -1;
@@ -252,7 +254,9 @@ cuda_build(const char *source, size_t source_bytes, const char *prelude, const c
 	*result = (struct cuda_build)CUDA_BUILD_INIT;
 	if (!toolkit)
 		return -1;
-	buf_addf(&settings, "build %d; nvcc %s; %s; g++ %s", BUILD_PROTOCOL, toolkit, NVCC_FLAGS, LINK_FLAGS);
+	/* Machine code for GPUs of this architecture, and PTX for the PTX machine and for later GPUs. */
+	buf_addf(&code, "arch=compute_%d,code=[sm_%d,compute_%d]", arch, arch, arch);
+	buf_addf(&settings, "build %d; nvcc %s; " NVCC_FLAGS("%s") "; g++ %s", BUILD_PROTOCOL, toolkit, buf_str(&code), LINK_FLAGS);
 	key.settings = buf_str(&settings);
 	if (source_bytes > CUDA_MAX_SOURCE_BYTES) {
 		buf_addf(&reason, "the source is over %d KiB", CUDA_MAX_SOURCE_BYTES >> 10);
@@ -264,7 +268,7 @@ cuda_build(const char *source, size_t source_bytes, const char *prelude, const c
 	} else if ((status = build_cache_find(cache, &key, result, err)) == 0) {
 		status = build_cache_begin(cache, &key, &folder, err);
 		if (status == 0) {
-			status = compile(&key, limits, folder.path, result, err);
+			status = compile(&key, limits, buf_str(&code), folder.path, result, err);
 			if (status == 0 && result->verdict != CUDA_TIMEOUT)
 				status = build_cache_publish(cache, &key, &folder, result, err);
 			else
@@ -273,6 +277,7 @@ cuda_build(const char *source, size_t source_bytes, const char *prelude, const c
 	}
 	buf_release(&settings);
 	buf_release(&reason);
+	buf_release(&code);
 	if (status < 0)
 		cuda_build_release(result);
 	return status < 0 ? -1 : 0;

@@ -2,6 +2,7 @@
 #ifndef CUDA_BUILD_H
 #define CUDA_BUILD_H
 
+#include "cuda/arch.h"
 #include "cuda/cuda.h"
 
 struct cuda_limits {
@@ -31,10 +32,10 @@ struct cuda_build {
 };
 #define CUDA_BUILD_INIT { CUDA_INFRASTRUCTURE, BUF_INIT, NULL, false, 0 }
 
-/* Builds source with the prelude of cuda_prelude. The cache folder is made if missing; any number of processes
+/* Builds source with the prelude of cuda_prelude for one architecture (90: machine code and PTX of sm_90). The cache folder is made if missing; any number of processes
  * may share it. Compile errors and refusals are cached as well, time-outs are not. limits may be NULL.
  * 0 with result filled (release it), or -1 with a sentence: infrastructure, try again. */
-int cuda_build(const char *source, size_t source_bytes, const char *prelude, const char *cache,
+int cuda_build(const char *source, size_t source_bytes, const char *prelude, int arch, const char *cache,
 	const struct cuda_limits *limits, struct cuda_build *result, struct buf *err);
 void cuda_build_release(struct cuda_build *build);
 

@@ -1,18 +1,35 @@
-/* The occupancy calculation of compute capability 9.0, as the driver answers it.
+/* The occupancy calculation, as the driver answers it.
  *
- * In: a kernel's resources and a block. Out: blocks per multiprocessor. Figures: CUDA C++ Programming Guide, table of
- * technical specifications per compute capability; 1 KiB of shared memory is reserved for each block. The answers of
- * an H200 are in tests/data/cuda. */
+ * In: a kernel's resources, a block and a GPU. Out: blocks per multiprocessor. Figures: CUDA C++ Programming Guide, table
+ * of technical specifications per compute capability; 1 KiB of shared memory is reserved for each block. The answers of
+ * an H200 are in tests/data/cuda; other GPUs were not asked. */
 #include <stddef.h>
 
 #include "cuda/occupancy.h"
 
 enum {
-	MAX_THREADS = 1024, WARPS = 64, BLOCKS = 32, REGISTERS = 65536, REGISTER_UNIT = 256, PARTITIONS = 4, SHARED_UNIT = 128,
-	SHARED_RESERVED = 1024, SHARED_MAX = 232448, SHARED_ALL = 233472,
+	MAX_THREADS = 1024, REGISTERS = 65536, REGISTER_UNIT = 256, PARTITIONS = 4, SHARED_UNIT = 128, SHARED_RESERVED = 1024,
 };
-/* KiB of shared memory that a multiprocessor can be configured for. */
-static const uint32_t configurations[] = { 0, 8, 16, 32, 64, 100, 132, 164, 196, 228 };
+
+static const struct occupancy_gpu gpus[] = {
+	{ 80, 64, 32, 163 << 10, 164 << 10, { 0, 8, 16, 32, 64, 100, 132, 164 } },
+	{ 86, 48, 16, 99 << 10, 100 << 10, { 0, 8, 16, 32, 64, 100 } },
+	{ 87, 48, 16, 163 << 10, 164 << 10, { 0, 8, 16, 32, 64, 100, 132, 164 } },
+	{ 89, 48, 24, 99 << 10, 100 << 10, { 0, 8, 16, 32, 64, 100 } },
+	{ 90, 64, 32, 227 << 10, 228 << 10, { 0, 8, 16, 32, 64, 100, 132, 164, 196, 228 } },
+	{ 120, 48, 24, 99 << 10, 100 << 10, { 0, 8, 16, 32, 64, 100 } },
+};
+
+const struct occupancy_gpu *
+occupancy_gpu(int arch)
+{
+	const struct occupancy_gpu *best = &gpus[0];
+
+	for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
+		if (gpus[i].arch <= arch)
+			best = &gpus[i];
+	return best;
+}
 
 static uint64_t
 up(uint64_t value, uint64_t unit)
@@ -44,17 +61,18 @@ occupancy_max_threads(const struct occupancy_kernel *k)
 
 /* A preferred carve-out picks the smallest configuration that holds it, and grows for a block that needs more. */
 static uint64_t
-shared_capacity(int carveout, uint64_t block)
+shared_capacity(const struct occupancy_kernel *k, uint64_t block)
 {
-	uint64_t wanted = carveout < 0 ? SHARED_ALL : (uint64_t)carveout * SHARED_ALL / 100;
+	const struct occupancy_gpu *gpu = k->gpu;
+	uint64_t wanted = k->carveout < 0 ? gpu->shared_bytes : (uint64_t)k->carveout * gpu->shared_bytes / 100;
 
-	for (size_t i = 0; i < sizeof configurations / sizeof *configurations; i++) {
-		uint64_t bytes = (uint64_t)configurations[i] << 10;
+	for (size_t i = 0; i < sizeof gpu->configurations_kib / sizeof *gpu->configurations_kib; i++) {
+		uint64_t bytes = (uint64_t)gpu->configurations_kib[i] << 10;
 
 		if (bytes >= wanted && bytes >= block)
 			return bytes;
 	}
-	return SHARED_ALL;
+	return gpu->shared_bytes;
 }
 
 uint32_t
@@ -64,11 +82,11 @@ occupancy_blocks(const struct occupancy_kernel *k, uint32_t threads, uint64_t dy
 
 	/* The driver does not ask for the launch bounds here, only for what the hardware holds. */
 	if (!threads || threads > MAX_THREADS || dynamic_shared > k->dynamic_limit ||
-	    dynamic_shared + k->static_shared > SHARED_MAX)
+	    dynamic_shared + k->static_shared > k->gpu->shared_block_bytes)
 		return 0;
 	shared = up(k->static_shared + dynamic_shared + SHARED_RESERVED, SHARED_UNIT);
-	return (uint32_t)least(least(WARPS / warps, warps_by_registers(k->registers) / warps),
-		least(BLOCKS, shared_capacity(k->carveout, shared) / shared));
+	return (uint32_t)least(least(k->gpu->warps / warps, warps_by_registers(k->registers) / warps),
+		least(k->gpu->blocks, shared_capacity(k, shared) / shared));
 }
 
 uint64_t
@@ -78,7 +96,7 @@ occupancy_dynamic_shared(const struct occupancy_kernel *k, uint32_t blocks, uint
 
 	if (!blocks || occupancy_blocks(k, threads, 0) < blocks)
 		return 0;
-	each = blocks == 1 ? SHARED_MAX : shared_capacity(k->carveout, 0) / blocks / SHARED_UNIT * SHARED_UNIT;
+	each = blocks == 1 ? k->gpu->shared_block_bytes : shared_capacity(k, 0) / blocks / SHARED_UNIT * SHARED_UNIT;
 	each = each > k->static_shared ? each - k->static_shared : 0;
 	return least(each, k->dynamic_limit);
 }

@@ -16,7 +16,7 @@ session_compile(const struct eval *e, const struct task *t, const char *source, 
 	int status = cuda_prelude(arguments, task_arguments(t, NULL, arguments), &prelude, err);
 
 	if (status == 0)
-		status = cuda_build(source, strlen(source), buf_str(&prelude), e->builds, NULL, b, err);
+		status = cuda_build(source, strlen(source), buf_str(&prelude), e->arch, e->builds, NULL, b, err);
 	buf_release(&prelude);
 	return status;
 }

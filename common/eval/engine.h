@@ -19,7 +19,9 @@ struct eval {
 	struct oracle *oracle;
 	atomic_bool misses_something;
 	uint64_t seed;
-	const char *target;
+	int arch;		/* that solutions are compiled for */
+	char target[16];	/* names device and architecture in the record: "ptx-sm_90" */
+	const char *profile;	/* of the GPU that answers what host code asks */
 	struct gpu_pool *gpus;	/* NULL: the PTX machine */
 	atomic_uint_fast64_t run, stored;
 };

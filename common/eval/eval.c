@@ -2,10 +2,12 @@
  * What happens to a solution is in session.c. */
 #include "eval/eval.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/die.h"
+#include "cuda/arch.h"
 #include "cuda/build.h"
 #include "eval/engine.h"
 #include "sandbox/sandbox.h"
@@ -18,8 +20,11 @@ const struct opt eval_option_table[] = {
 	{ 0, "store", OPT_STRING, &eval_args.store, "DIR", "keep answers, builds and evaluations in DIR", 0, 0 },
 	{ 0, "device", OPT_STRING, &eval_args.device, "cpu|cuda[:LIST]",
 		"run kernels on the PTX machine (cpu), or on GPUs: all, or those of a list of numbers or UUIDs", 0, 0 },
+	{ 0, "arch", OPT_STRING, &eval_args.arch, "sm_80|sm_89|sm_90",
+		"compile for this architecture and run that on the PTX machine (sm_90); a GPU has its own", 0, 0 },
 	{ 0, "sandbox", OPT_CALL, sandbox_option, "LEVEL", SANDBOX_OPTION_HELP, 0, 0 },
 	{ 0, "python", OPT_STRING, &eval_args.python, "PROGRAM", "run PyTorch references with PROGRAM (/usr/bin/python3)", 0, 0 },
+		"count on a GPU by PROGRAM, Nsight Compute (ncu), what limits each launch of a timed solution", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 
@@ -42,15 +47,30 @@ open_device(const char *device, struct gpu_pool **gpus, int *status, struct buf 
 }
 
 struct eval *
+/* What is said for the PTX machine only. 0, or -1 with a sentence. */
+static int
+check_options(int *arch, struct buf *err)
+{
+	bool machine = !strcmp(eval_args.device, "cpu");
+
+	*arch = CUDA_ARCH_DEFAULT;
+	if (eval_args.schedule && !machine)
+		return buf_err(err, "--schedule orders what runs on the PTX machine: it goes with --device cpu only");
+	if (eval_args.arch && !machine)
+		return buf_err(err, "--arch is for the PTX machine: on a GPU, code is compiled for that GPU");
+	if (eval_args.arch)
+		*arch = cuda_arch_parse(eval_args.arch, err);
+	return *arch < 0 ? -1 : 0;
+}
+
 eval_open(uint64_t seed, int *status, struct buf *err)
 {
 	struct gpu_pool *gpus;
 
+	int arch;
 	*status = EX_USAGE;
-	if (eval_args.schedule && strcmp(eval_args.device, "cpu")) {
-		buf_err(err, "--schedule orders what runs on the PTX machine: it goes with --device cpu only");
+	if (check_options(&arch, err))
 		return NULL;
-	}
 	*status = EX_UNAVAILABLE;
 	if (sandbox_require(SANDBOX_UNSET, err) || !cuda_toolkit_version(err) ||
 	    open_device(eval_args.device, &gpus, status, err))
@@ -70,7 +90,9 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
 	e->gpus = gpus;
-	e->target = gpus ? gpu_pool_target(gpus) : EVAL_TARGET;
+	e->arch = arch;
+	e->profile = cuda_arch_profile(arch, NULL);
+	snprintf(e->target, sizeof e->target, "%s-sm_%d", gpus ? "cuda" : "ptx", e->arch);
 	*status = EX_OK;
 	return e;
 }

@@ -19,12 +19,13 @@ enum { COST_PER_SECTOR = 32 };
 
 /* Raised by hand when an input byte or a verdict changes for the same solution; a golden test watches it. */
 enum { VERDICT_PROTOCOL = 2 };
-#define EVAL_TARGET "ptx-sm_90"		/* of the PTX machine; on a GPU: gpu_pool_target */
+#define EVAL_TARGET "ptx-sm_90"		/* of the PTX machine by default; on a GPU: "cuda-sm_90" and the like */
 
 /* Values of the engine's options, filled by opt_parse from eval_option_table. */
 struct eval_args {
 	const char *store;	/* --store DIR, default out/store */
 	const char *device;	/* --device cpu|cuda[:LIST] */
+	const char *arch;	/* --arch sm_80|sm_89|sm_90, of the PTX machine; NULL: sm_90. A GPU has its own */
 	const char *python;	/* --python PROGRAM, which runs PyTorch references */
 	uint64_t schedule;	/* --schedule SEED of km-verify: order of blocks and warps on the PTX machine; 0: the plain one */
 };

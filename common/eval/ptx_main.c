@@ -7,15 +7,14 @@
 
 #include "base/die.h"
 #include "base/io.h"
+#include "cuda/arch.h"
 #include "cuda/occupancy.h"
 #include "cuda/plan.h"
 #include "eval/names.h"
 #include "ptx/ptx.h"
 #include "rec/json.h"
 
-/* of an H200, whose profile answers what solve() asks */
-enum { MULTIPROCESSORS = 132, MAX_THREADS = 1024, MAX_SHARED_BYTES = 232448 };
-enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16,
+enum { MAX_THREADS = 1024, PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20, MAX_BUFFERS = 64, MAX_FINDINGS = 16,
 	MAX_RANK = 8 };
 /* What else takes time counts against the budget too, as the lane instructions that would take about as long: else a
  * plan of empty blocks or of memsets meets the wall clock, which is no verdict. */
@@ -42,7 +41,8 @@ struct worker {
 	bool other_streams;		/* what no event orders runs in another order than it was recorded in */
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
-	const struct roofline_gpu *profile;	/* NULL: counters only */
+	const struct roofline_gpu *gpu;		/* the one whose profile the plan was recorded with */
+	const struct occupancy_gpu *occupancy;
 	double transfer_us;			/* estimate of what the runtime moves */
 	enum ptx_status status;
 	struct buf reason;
@@ -95,7 +95,7 @@ read_job(struct worker *w, const char *folder)
 	w->buffers = (uint32_t)json_array_size(list);
 	w->checked = rec_json_boolean(job, "checked", 0);
 	w->budget = (uint64_t)rec_json_integer(job, "budget", 0);
-	w->profile = roofline_gpu(rec_json_string(job, "profile", ""));
+	w->estimates = rec_json_boolean(job, "estimate", 0);
 	w->schedule = (uint64_t)rec_json_integer(job, "schedule", 0);
 	/* The names stay borrowed from the job, which lives as long as the process. */
 	buf_release(&text);
@@ -117,6 +117,10 @@ read_code(struct worker *w, const char *folder)
 	if (!w->plan)
 		die(EX_DATAERR, "plan: %s", buf_str(&err));
 	buf_release(&ptx);
+	w->gpu = roofline_gpu(w->plan->profile);
+	if (!w->gpu)
+		die(EX_DATAERR, "plan: the GPU %s is not one that estimates are made for", w->plan->profile);
+	w->occupancy = occupancy_gpu(cuda_arch_of_profile(w->plan->profile));
 	buf_release(&fatbin);
 	buf_release(&text);
 }
@@ -253,10 +257,11 @@ resident_blocks(const struct worker *w, const struct plan_launch *l)
 	const struct ptx_kernel *k = ptx_kernel_find(w->module, kernel->name);
 	const uint32_t *limit = k ? k->max_threads : NULL;
 	struct occupancy_kernel o = { kernel->registers, kernel->static_shared,
-		limit && limit[0] ? limit[0] * limit[1] * limit[2] : MAX_THREADS, MAX_SHARED_BYTES - kernel->static_shared, -1 };
+		limit && limit[0] ? limit[0] * limit[1] * limit[2] : MAX_THREADS,
+		w->occupancy->shared_block_bytes - kernel->static_shared, -1, w->occupancy };
 	uint32_t blocks = occupancy_blocks(&o, l->block[0] * l->block[1] * l->block[2], l->dynamic_shared_bytes);
 
-	return MULTIPROCESSORS * (blocks ? blocks : 1);
+	return w->gpu->multiprocessors * (blocks ? blocks : 1);
 }
 
 static void
@@ -272,7 +277,8 @@ launch(struct worker *w, const struct plan_launch *l)
 	if (!charge_launch(w, l, how.kernel))
 		return;
 	options.budget = left_of_budget(w) ? left_of_budget(w) : 1;	/* 0 would be none */
-	options.profile = w->profile;
+	options.profile = w->estimates ? w->gpu : NULL;
+	options.max_shared = w->occupancy->shared_block_bytes;
 	how.registers = w->plan->kernel[l->kernel].registers;
 	memcpy(how.grid, l->grid, sizeof how.grid);
 	memcpy(how.block, l->block, sizeof how.block);
@@ -318,9 +324,9 @@ estimate_transfer(struct worker *w, uint64_t read, uint64_t written)
 		.dirty_sectors = (double)written };
 	struct roofline_estimate estimate;
 
-	if (!w->profile)
+	if (!w->estimates)
 		return;
-	roofline_time(&work, w->profile, &roofline_fitted, &estimate);
+	roofline_time(&work, w->gpu, &roofline_fitted, &estimate);
 	w->transfer_us += estimate.time_us;
 }
 
@@ -767,7 +773,7 @@ estimate_json(const struct worker *w, const struct ptx_profile *p)
 		if (p->longest.part_us[i] >= p->longest.time_us / 20)
 			json_array_append_new(parts, json_pack("{s:s, s:f}", "name", roofline_part_name(i), "time_us",
 				rec_json_round3(p->longest.part_us[i])));
-	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:I}", "gpu", w->profile->title, "time_us", rec_json_round3(total),
+	return json_pack("{s:s, s:f, s:s, s:o, s:o, s:I}", "gpu", w->gpu->title, "time_us", rec_json_round3(total),
 		"limiter", p->longest.limiter, "kernel", readable(p->kernel), "parts", parts, "resident_threads",
 		(json_int_t)(p->longest_work.resident_blocks * warps * WARP));
 }

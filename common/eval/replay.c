@@ -19,7 +19,7 @@ eval_again(struct eval *e, const struct task *t, const char *source, const json_
 	if (name && !w)
 		return buf_err(err, "the task has no workload '%s'", name), 1;
 	if (strcmp(target, e->target))
-		return buf_err(err, "it was made on %s, and this is %s: see --device", target, e->target), 1;
+		return buf_err(err, "it was made on %s, and this is %s: see --device and --arch", target, e->target), 1;
 	if (protocol != VERDICT_PROTOCOL)
 		return buf_err(err, "it was made by protocol %lld, and this is protocol %d", (long long)protocol, VERDICT_PROTOCOL), 1;
 	question_ask(e, t, w, source, (uint64_t)rec_json_integer(record, "trial", 0), &q);

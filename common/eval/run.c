@@ -42,10 +42,8 @@ describe_job(const struct cuda_recording *recording, const struct task *t, const
 			describe_elements(&t->output[output], t, w, buffer);
 		json_array_append_new(buffers, buffer);
 	}
-	json_t *job = json_pack("{s:o, s:b, s:I, s:I}", "buffers", buffers, "checked", checked, "budget",
-		(json_int_t)RUN_BUDGET, "schedule", (json_int_t)eval_args.schedule);
-	if (w->role == TASK_PROFILE)
-		json_object_set_new(job, "profile", json_string(RUN_PROFILE));
+	json_t *job = json_pack("{s:o, s:b, s:I, s:I, s:b}", "buffers", buffers, "checked", checked, "budget",
+		(json_int_t)RUN_BUDGET, "schedule", (json_int_t)eval_args.schedule, "estimate", w->role == TASK_PROFILE);
 	rec_json_dump(job, out);
 	json_decref(job);
 }

@@ -12,9 +12,6 @@
 /* Lane instructions of all launches together, past which a run is TIMEOUT: the clock is never asked. */
 #define RUN_BUDGET ((uint64_t)1000000000)
 
-/* The GPU that profile workloads are estimated for: the one that times are checked against. */
-#define RUN_PROFILE "h200"
-
 enum { RUN_MAX_OTHERS = 2 };
 
 struct run_result {

@@ -90,9 +90,10 @@ other_size(const struct question *q)
 /* A check workload has to be recorded alike when calls of another size come before it. 0, with another verdict in the
  * recording when it is not; -1 with a sentence. What fails on the other workload by itself is that one's to tell. */
 static int
-record_in_turn(const struct question *q, const struct cuda_build *build, const struct cuda_argument *arguments, int count,
+record_in_turn(const struct session *s, const struct question *q, const struct cuda_argument *arguments, int count,
 	struct cuda_recording *recording, struct buf *err)
 {
+	const char *folder = s->build.folder, *profile = s->eval->profile;
 	const struct task_workload *other = q->workload->role == TASK_CHECK ? other_size(q) : NULL;
 	struct cuda_argument others[CUDA_MAX_ARGUMENTS];
 	struct cuda_recording turns, alone;
@@ -100,10 +101,10 @@ record_in_turn(const struct question *q, const struct cuda_build *build, const s
 	if (!other || recording->verdict != CUDA_OK)
 		return 0;
 	task_arguments(q->task, other, others);
-	if (cuda_record_in_turn(build->folder, arguments, others, count, NULL, NULL, recording->plan, &turns, err))
+	if (cuda_record_in_turn(folder, arguments, others, count, profile, NULL, recording->plan, &turns, err))
 		return -1;
 	if (turns.verdict != CUDA_OK) {
-		if (cuda_record(build->folder, others, count, NULL, NULL, &alone, err)) {
+		if (cuda_record(folder, others, count, profile, NULL, &alone, err)) {
 			cuda_recording_release(&turns);
 			return -1;
 		}
@@ -126,9 +127,9 @@ workload_judge(struct session *s, const struct question *q, json_t **evaluation,
 	struct cuda_recording recording = CUDA_RECORDING_INIT;
 	int count = task_arguments(q->task, q->workload, arguments), status = 0;
 
-	if (cuda_record(s->build.folder, arguments, count, NULL, NULL, &recording, err))
+	if (cuda_record(s->build.folder, arguments, count, s->eval->profile, NULL, &recording, err))
 		return -1;
-	if (record_in_turn(q, &s->build, arguments, count, &recording, err)) {
+	if (record_in_turn(s, q, arguments, count, &recording, err)) {
 		status = -1;
 	} else if (recording.verdict != CUDA_OK) {
 		*evaluation = evaluation_start(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));

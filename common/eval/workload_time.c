@@ -40,7 +40,7 @@ prepare_baseline(const struct session *s, const char *source, const struct cuda_
 	if (status == 0 && b->build.verdict != CUDA_OK)
 		status = buf_err(err, "the baseline %s no longer builds", b->id);
 	if (status == 0)
-		status = cuda_record(b->build.folder, arguments, count, NULL, NULL, &b->recording, err);
+		status = cuda_record(b->build.folder, arguments, count, s->eval->profile, NULL, &b->recording, err);
 	if (status == 0 && b->recording.verdict != CUDA_OK)
 		status = buf_err(err, "the baseline %s does not run on this workload: %s", b->id, buf_str(&b->recording.reason));
 	return status;
@@ -71,7 +71,7 @@ workload_time(struct session *s, const struct question *q, json_t **evaluation, 
 		.solution_id = q->solution, .folder = s->build.folder, .recording = &recording, .store = s->eval->store };
 	struct buf source = BUF_INIT;
 	int count = task_arguments(q->task, q->workload, arguments);
-	int status = cuda_record(s->build.folder, arguments, count, NULL, NULL, &recording, err);
+	int status = cuda_record(s->build.folder, arguments, count, s->eval->profile, NULL, &recording, err);
 
 	if (status == 0 && recording.verdict != CUDA_OK) {
 		*evaluation = evaluation_start(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));

@@ -27,7 +27,7 @@ build_file(const char *path)
 	struct cuda_build build = CUDA_BUILD_INIT;
 
 	if (buf_read_file(&source, path, 1 << 20, &err) < 0 || cuda_prelude(arguments, 3, &prelude, &err) < 0 ||
-	    cuda_build(source.data, source.len, buf_str(&prelude), cache, NULL, &build, &err) < 0)
+	    cuda_build(source.data, source.len, buf_str(&prelude), CUDA_ARCH_DEFAULT, cache, NULL, &build, &err) < 0)
 		print_error("%s\n", buf_str(&err));
 	else if (build.verdict != CUDA_OK)
 		print_error("%s\n", buf_str(&build.log));

@@ -46,7 +46,7 @@ build(const char *source, struct cuda_build *result)
 {
 	struct buf err = BUF_INIT;
 
-	if (cuda_build(source, strlen(source), buf_str(&prelude), cache, NULL, result, &err) < 0)
+	if (cuda_build(source, strlen(source), buf_str(&prelude), CUDA_ARCH_DEFAULT, cache, NULL, result, &err) < 0)
 		fail_msg("%s", buf_str(&err));
 	assert_true(result->log.len <= CUDA_LOG_BYTES + 100);
 	buf_release(&err);
@@ -205,7 +205,7 @@ processes_share_the_cache(void **state)
 
 	(void)state;
 	if (!child) {
-		int built = cuda_build(source, strlen(source), buf_str(&prelude), cache, NULL, &result, NULL);
+		int built = cuda_build(source, strlen(source), buf_str(&prelude), CUDA_ARCH_DEFAULT, cache, NULL, &result, NULL);
 
 		_exit(built == 0 && result.verdict == CUDA_OK ? 0 : 1);
 	}
@@ -312,7 +312,7 @@ endless_templates_time_out(void **state)
 
 	(void)state;
 	/* On a busy machine the wall clock may pass before half of it was used: then it is ours to repeat. */
-	if (cuda_build(source, strlen(source), buf_str(&prelude), cache, &hurry, &result, &err) == 0) {
+	if (cuda_build(source, strlen(source), buf_str(&prelude), CUDA_ARCH_DEFAULT, cache, &hurry, &result, &err) == 0) {
 		assert_int_equal(result.verdict, CUDA_TIMEOUT);
 		cuda_build_release(&result);
 	} else {

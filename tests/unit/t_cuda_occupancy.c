@@ -39,6 +39,7 @@ read_kernel(const char *line)
 	assert_int_equal(sscanf(line, "func %31s %u %u %u %u %d %u", k->name, &k->kernel.registers, &k->kernel.static_shared,
 		&k->kernel.max_threads, &k->kernel.dynamic_limit, &k->kernel.carveout, &most), 7);
 	assert_int_equal(occupancy_max_threads(&k->kernel), most);
+	k->kernel.gpu = occupancy_gpu(90);
 }
 
 static void
@@ -70,6 +71,27 @@ answers_are_those_of_an_h200(void **state)
 	assert_true(checked > 1600);
 	io_close_in(in);
 	buf_release(&line);
+}
+
+/* By hand from the CUDA C++ Programming Guide's table of technical specifications. */
+static void
+other_architectures_hold_what_is_published(void **state)
+{
+	static const struct { int arch; uint32_t threads, registers, shared, blocks; } cases[] = {
+		{ 80, 1024, 32, 0, 2 }, { 80, 32, 32, 0, 32 }, { 80, 256, 255, 0, 1 }, { 80, 128, 32, 163 << 10, 1 },
+		{ 80, 128, 32, (163 << 10) + 1, 0 }, { 86, 32, 32, 0, 16 }, { 89, 1024, 32, 0, 1 }, { 89, 32, 32, 0, 24 },
+		{ 89, 128, 32, 99 << 10, 1 }, { 89, 128, 32, (99 << 10) + 1, 0 }, { 90, 1024, 32, 0, 2 },
+		{ 90, 128, 32, 227 << 10, 1 }, { 100, 128, 32, 227 << 10, 1 }, { 120, 128, 32, (99 << 10) + 1, 0 },
+		{ 89, 256, 32, 24 << 10, 4 }, { 80, 256, 32, 24 << 10, 6 }, { 75, 1024, 32, 0, 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct occupancy_kernel k = { cases[i].registers, 0, 1024, UINT32_MAX, -1, occupancy_gpu(cases[i].arch) };
+
+		if (occupancy_blocks(&k, cases[i].threads, cases[i].shared) != cases[i].blocks)
+			fail_msg("case %zu: %u", i, occupancy_blocks(&k, cases[i].threads, cases[i].shared));
+	}
 }
 
 static void
@@ -122,6 +144,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_are_those_of_an_h200),
+		cmocka_unit_test(other_architectures_hold_what_is_published),
 		cmocka_unit_test(profile_is_read_or_refused), cmocka_unit_test(profiles_are_found_by_name_alone),
 	};
 

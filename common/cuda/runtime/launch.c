@@ -27,7 +27,7 @@ EXPORT cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block
 	cudaStream_t stream);
 
 enum { MAX_CONFIGURATIONS = 64, MAX_BLOCK = 1024, MAX_BLOCK_Z = 64, MAX_GRID_YZ = 65535, DEFAULT_DYNAMIC = 49152,
-	MAX_SHARED = 232448, MAX_CLUSTER = 8, MAX_CLUSTER_NON_PORTABLE = 16, MAX_IMAGES = 256 };
+	MAX_CLUSTER = 8, MAX_CLUSTER_NON_PORTABLE = 16, MAX_IMAGES = 256 };
 
 struct function {
 	const void *host;
@@ -154,11 +154,19 @@ find_symbol(const void *variable)
 	return NULL;
 }
 
+static const struct occupancy_gpu *
+device(void)
+{
+	const int *attribute = back_profile()->attribute;
+
+	return occupancy_gpu(10 * attribute[cudaDevAttrComputeCapabilityMajor] + attribute[cudaDevAttrComputeCapabilityMinor]);
+}
+
 static struct occupancy_kernel
 resources(const struct function *f)
 {
 	return (struct occupancy_kernel){ f->kernel->registers, f->kernel->static_shared, f->kernel->max_threads,
-		f->dynamic_limit, f->carveout };
+		f->dynamic_limit, f->carveout, device() };
 }
 
 /* ---- launches */
@@ -378,7 +386,7 @@ cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int
 		return fail_because(cudaErrorInvalidResourceHandle, "cudaFuncSetAttribute failed: no such kernel");
 	switch (attribute) {
 	case cudaFuncAttributeMaxDynamicSharedMemorySize:
-		if (value < 0 || (uint64_t)value + f->kernel->static_shared > MAX_SHARED)
+		if (value < 0 || (uint64_t)value + f->kernel->static_shared > device()->shared_block_bytes)
 			return fail_because(cudaErrorInvalidValue, "cudaFuncSetAttribute failed: %d bytes of dynamic shared memory are "
 				"more than a block can have", value);
 		f->dynamic_limit = (uint32_t)value;
