@@ -24,7 +24,6 @@ const struct opt eval_option_table[] = {
 		"compile for this architecture and run that on the PTX machine (sm_90); a GPU has its own", 0, 0 },
 	{ 0, "sandbox", OPT_CALL, sandbox_option, "LEVEL", SANDBOX_OPTION_HELP, 0, 0 },
 	{ 0, "python", OPT_STRING, &eval_args.python, "PROGRAM", "run PyTorch references with PROGRAM (/usr/bin/python3)", 0, 0 },
-		"count on a GPU by PROGRAM, Nsight Compute (ncu), what limits each launch of a timed solution", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 
@@ -46,7 +45,6 @@ open_device(const char *device, struct gpu_pool **gpus, int *status, struct buf 
 	return *gpus ? 0 : -1;
 }
 
-struct eval *
 /* What is said for the PTX machine only. 0, or -1 with a sentence. */
 static int
 check_options(int *arch, struct buf *err)
@@ -63,11 +61,12 @@ check_options(int *arch, struct buf *err)
 	return *arch < 0 ? -1 : 0;
 }
 
+struct eval *
 eval_open(uint64_t seed, int *status, struct buf *err)
 {
 	struct gpu_pool *gpus;
-
 	int arch;
+
 	*status = EX_USAGE;
 	if (check_options(&arch, err))
 		return NULL;
