@@ -43,6 +43,7 @@ struct worker {
 	struct ptx_counters total;
 	const struct roofline_gpu *gpu;		/* the one whose profile the plan was recorded with */
 	const struct occupancy_gpu *occupancy;
+	bool estimates;				/* times, not only counters */
 	double transfer_us;			/* estimate of what the runtime moves */
 	enum ptx_status status;
 	struct buf reason;
@@ -116,11 +117,11 @@ read_code(struct worker *w, const char *folder)
 	w->plan = plan_parse(buf_str(&text), text.len, w->info, w->buffer, w->buffers, &verdict, &err);
 	if (!w->plan)
 		die(EX_DATAERR, "plan: %s", buf_str(&err));
-	buf_release(&ptx);
 	w->gpu = roofline_gpu(w->plan->profile);
 	if (!w->gpu)
 		die(EX_DATAERR, "plan: the GPU %s is not one that estimates are made for", w->plan->profile);
 	w->occupancy = occupancy_gpu(cuda_arch_of_profile(w->plan->profile));
+	buf_release(&ptx);
 	buf_release(&fatbin);
 	buf_release(&text);
 }
