@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <stdbool.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -54,6 +55,18 @@ static const struct {
 	{ "vhangup", EPERM }, { "ioprio_set", EPERM },
 };
 
+/* Without connect a stream reaches nobody; a datagram needs none, and to the kernel a raw one is a datagram. */
+static const struct {
+	const char *call;
+	int error;
+	unsigned count;
+	struct scmp_arg_cmp when;
+} refused_listeners[] = {
+	{ "connect", EACCES, 0, { 0 } },
+	{ "socket", EAFNOSUPPORT, 1, { 1, SCMP_CMP_MASKED_EQ, 0xf, SOCK_DGRAM } },
+	{ "socket", EAFNOSUPPORT, 1, { 1, SCMP_CMP_MASKED_EQ, 0xf, SOCK_RAW } },
+};
+
 /* Refused for some values of one argument. Only its low half counts in the kernel, so an equality must be of
  * the low half, while an inequality may be of the whole: it refuses more. */
 static const struct {
@@ -83,7 +96,7 @@ refuse(scmp_filter_ctx filter, const char *call, int error, unsigned count, stru
 }
 
 static int
-add_rules(scmp_filter_ctx filter, bool no_unix_sockets)
+add_rules(scmp_filter_ctx filter, enum sandbox_sockets sockets)
 {
 	int failed = 0;
 
@@ -91,11 +104,14 @@ add_rules(scmp_filter_ctx filter, bool no_unix_sockets)
 		failed |= refuse(filter, refused[i].call, refused[i].error, 0, (struct scmp_arg_cmp){ 0 });
 	for (size_t i = 0; i < sizeof refused_when / sizeof refused_when[0]; i++) {
 		struct scmp_arg_cmp when = { refused_when[i].argument, refused_when[i].compare, refused_when[i].value, 0 };
-		bool whole_call = no_unix_sockets && !strcmp(refused_when[i].call, "socket");
+		bool whole_call = sockets == SANDBOX_SOCKETS_NONE && !strcmp(refused_when[i].call, "socket");
 		if (when.op == SCMP_CMP_MASKED_EQ)
 			when = (struct scmp_arg_cmp){ when.arg, when.op, 0xffffffff, when.datum_a };
 		failed |= refuse(filter, refused_when[i].call, refused_when[i].error, !whole_call, when);
 	}
+	for (size_t i = 0; sockets == SANDBOX_SOCKETS_LISTEN && i < sizeof refused_listeners / sizeof refused_listeners[0]; i++)
+		failed |= refuse(filter, refused_listeners[i].call, refused_listeners[i].error, refused_listeners[i].count,
+			refused_listeners[i].when);
 	/* any one of the flags that make a namespace */
 	for (unsigned bit = 0; bit < 32; bit++)
 		if (NEW_NAMESPACES & 1u << bit)
@@ -123,10 +139,10 @@ export(scmp_filter_ctx filter, struct buf *program)
 }
 
 int
-sandbox_filter(bool no_unix_sockets, struct buf *program, struct buf *err)
+sandbox_filter(enum sandbox_sockets sockets, struct buf *program, struct buf *err)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-	int failed = !filter || add_rules(filter, no_unix_sockets) || export(filter, program);
+	int failed = !filter || add_rules(filter, sockets) || export(filter, program);
 
 	if (filter)
 		seccomp_release(filter);

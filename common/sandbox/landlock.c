@@ -19,6 +19,7 @@
 #define FS_VERSION_1 0x1fffull
 #define FS_REFER (1ull << 13)		/* version 2 */
 #define FS_READ (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR)
+#define FS_USE (FS_READ | LANDLOCK_ACCESS_FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
 #define FS_MAKE_DEVICE (LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK)
 /* What can be said of a single file rather than of a folder. */
 #define FS_OF_FILE (LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE | \
@@ -45,7 +46,8 @@ allow(int ruleset, const char *rule, uint64_t handled)
 
 	if (beneath.parent_fd < 0)
 		return errno == ENOENT ? 0 : -1;
-	beneath.allowed_access = rule[0] == 'w' ? handled & ~(uint64_t)FS_MAKE_DEVICE & ~FS_IOCTL_DEV : FS_READ;
+	beneath.allowed_access = rule[0] == 'w' ? handled & ~(uint64_t)FS_MAKE_DEVICE & ~FS_IOCTL_DEV :
+		rule[0] == 'd' ? handled & FS_USE : FS_READ;
 	failed = fstat(beneath.parent_fd, &st);
 	if (!failed && !S_ISDIR(st.st_mode))
 		beneath.allowed_access &= FS_OF_FILE;

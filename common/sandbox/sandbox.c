@@ -243,7 +243,10 @@ add_rules(struct run *run)
 		add_rule(run, &count, strcmp(devices[i], "/dev/null") ? 'r' : 'w', devices[i]);
 	for (size_t i = 1; i < run->stage.bind_count; i++)
 		add_rule(run, &count, 'r', run->stage.bind_paths[i]);
-	add_rule(run, &count, 'r', "/proc");
+	for (size_t i = 0; run->job->devices && run->job->devices[i]; i++)
+		add_rule(run, &count, 'd', run->job->devices[i]);
+	/* CUDA does not start where it cannot write its threads' names to /proc/PID/task/TID/comm. */
+	add_rule(run, &count, run->job->devices ? 'd' : 'r', "/proc");
 	add_rule(run, &count, 'r', run->folders[FOLDER_IN]);
 	add_rule(run, &count, 'r', run->folders[FOLDER_LIBEXEC]);
 	add_rule(run, &count, 'w', run->folders[FOLDER_TMP]);
@@ -270,7 +273,9 @@ write_job(struct run *run, struct buf *err)
 		.file_bytes = larger(run->limits.tmp_bytes, run->limits.out_bytes),
 	};
 
-	if (confined && sandbox_filter(run->level == SANDBOX_LANDLOCK, &run->filter, err))
+	enum sandbox_sockets sockets = run->level == SANDBOX_NAMESPACES ? SANDBOX_SOCKETS_ALL :
+		job->devices ? SANDBOX_SOCKETS_LISTEN : SANDBOX_SOCKETS_NONE;
+	if (confined && sandbox_filter(sockets, &run->filter, err))
 		return -1;
 	head.filter_count = (uint32_t)(run->filter.len / sizeof(struct sock_filter));
 	head.argv_count = add_words(run, job->argv);
@@ -332,6 +337,8 @@ add_system(struct run *run)
 		arguments(run, "--ro-bind-try", system_files[i], system_files[i]);
 	for (size_t i = 0; i < COUNT(devices); i++)
 		arguments(run, "--dev-bind", devices[i], devices[i]);
+	for (size_t i = 0; run->job->devices && run->job->devices[i]; i++)
+		arguments(run, "--dev-bind-try", run->job->devices[i], run->job->devices[i]);
 	arguments(run, "--symlink", "/proc/self/fd", "/dev/fd");
 	arguments(run, "--symlink", "/proc/self/fd/0", "/dev/stdin");
 	arguments(run, "--symlink", "/proc/self/fd/1", "/dev/stdout");

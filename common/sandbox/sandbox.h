@@ -72,6 +72,10 @@ struct sandbox_job {
 	const char *const *environment;	/* NAME=VALUE, NULL ends; NULL: PATH, HOME=/tmp, LC_ALL=C, TMPDIR=/tmp */
 	const char *const *binds;	/* host folders or files shown read-only at their own path, world-readable
 					 * (a CUDA toolkit outside /usr); missing ones are skipped; NULL ends, or NULL */
+	const char *const *devices;	/* device files (a GPU's), used at their own path; as for binds. What a driver does
+					 * for them, memory too, is not counted. At level landlock, where CUDA does not start
+					 * otherwise, also: UNIX streams to listen on (connect is refused), and files of
+					 * /proc that belong to the user of the job are written */
 	const struct sandbox_input *inputs;
 	size_t input_count;		/* at most 512 files in all, folders unfolded */
 	struct sandbox_output *outputs;

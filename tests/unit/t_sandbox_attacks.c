@@ -153,6 +153,15 @@ only_unix_sockets(void **state)
 		"UNIX pair: ok\nVSOCK pair: EAFNOSUPPORT\n");
 }
 
+/* The names and files that programs listen on are those of the job. */
+static void
+sockets_of_the_host_are_out_of_reach(void **state)
+{
+	NEEDS_NAMESPACES();
+	shot_expect("reach", NULL, "stream: ok\nconnect to a file: ENOENT\nconnect to a name: ECONNREFUSED\n"
+		"send to a name: EOPNOTSUPP\nlisten: ok\npackets: ok\ndatagrams: ok\nraw: ok\n");
+}
+
 static void
 calls_are_refused(void **state)
 {
@@ -439,6 +448,20 @@ planted_outputs_are_not_followed(void **state)
 	shot_clear(&shot);
 }
 
+/* ---- jobs with device files */
+
+static void
+devices_are_those_of_the_job(void **state)
+{
+	static const char *const attacks[] = { "identity", "environment", "descriptors", "calls", "sockets", "reach", "secrets",
+		"outside", "setuid" }, *const none[] = { NULL };
+
+	NEEDS_NAMESPACES();
+	check_devices("ENOENT\n");
+	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
+		check_attack_with_devices(attacks[i], none);
+}
+
 int
 main(void)
 {
@@ -452,6 +475,7 @@ main(void)
 		cmocka_unit_test(folders_are_sized),
 		cmocka_unit_test(files_are_counted),
 		cmocka_unit_test(only_unix_sockets),
+		cmocka_unit_test(sockets_of_the_host_are_out_of_reach),
 		cmocka_unit_test(calls_are_refused),
 		cmocka_unit_test(secrets_are_not_there),
 		cmocka_unit_test(nothing_outside_is_written),
@@ -468,6 +492,7 @@ main(void)
 		cmocka_unit_test(daemons_end_with_the_job),
 		cmocka_unit_test(killing_the_caller_kills_the_job),
 		cmocka_unit_test(planted_outputs_are_not_followed),
+		cmocka_unit_test(devices_are_those_of_the_job),
 	};
 
 	return cmocka_run_group_tests_name("attacks on the sandbox", tests, set_up, tear_down);

@@ -288,6 +288,37 @@ paths_are_rewritten(void **state)
 }
 
 static void
+devices_are_those_of_the_job(void **state)
+{
+	static const char *const attacks[] = { "identity", "calls", "secrets", "outside", "descriptors" }, *const none[] = { NULL },
+		*const stream[] = { "UNIX: ok", NULL }, *const devices[] = { "/dev/zero", NULL };
+	struct shot shot;
+
+	NEEDS_LANDLOCK();
+	check_devices("EACCES\n");
+	for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++)
+		check_attack_with_devices(attacks[i], none);
+	check_attack_with_devices("sockets", stream);
+	for (int named = 0; named < 2; named++) {
+		shot_load(&shot, "reach", NULL);
+		shot.job.devices = named ? devices : NULL;
+		shot_fire(&shot);
+		assert_string_equal(buf_str(&shot.output), named ? "stream: ok\nconnect to a file: EACCES\nconnect to a name: EACCES\n"
+			"send to a name: EOPNOTSUPP\nlisten: ok\npackets: ok\ndatagrams: EAFNOSUPPORT\nraw: EAFNOSUPPORT\n" :
+			"stream: EAFNOSUPPORT\nconnect to a file: EBADF\nconnect to a name: EBADF\nsend to a name: EBADF\n"
+			"listen: EBADF\npackets: EAFNOSUPPORT\ndatagrams: EAFNOSUPPORT\nraw: EAFNOSUPPORT\n");
+		shot_clear(&shot);
+		/* as CUDA names its threads; and nothing that is another's */
+		shot_load_shell(&shot, "name() { printf km-thread >$1/comm; }; name /proc/self/task/$$ 2>/dev/null && cat /proc/$$/comm;"
+			"(echo 0 >/proc/1/oom_score_adj) 2>/dev/null || echo refused");
+		shot.job.devices = named ? devices : NULL;
+		shot_fire(&shot);
+		assert_string_equal(buf_str(&shot.output), named ? "km-thread\nrefused\n" : "refused\n");
+		shot_clear(&shot);
+	}
+}
+
+static void
 killing_the_caller_kills_the_job(void **state)
 {
 	NEEDS_LANDLOCK();
@@ -325,6 +356,7 @@ main(void)
 		cmocka_unit_test(outputs_are_not_followed),
 		cmocka_unit_test(nvcc_compiles_inside),
 		cmocka_unit_test(paths_are_rewritten),
+		cmocka_unit_test(devices_are_those_of_the_job),
 		cmocka_unit_test(killing_the_caller_kills_the_job),
 	};
 

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -182,6 +183,75 @@ await_processes(const char *mark, int count, uint64_t within_ms)
 	while ((now = count_processes(mark)) != count && attack_now_ms() < deadline)
 		usleep(5000);
 	return now;
+}
+
+/* ---- jobs with device files */
+
+/* Opens the file, writes to it, and asks it what it does not know: "ENOTTY" when all three reached the device. */
+static const char device_script[] = "python3 -c 'import errno, fcntl, os, sys\n"
+	"try:\n"
+	"    fd = os.open(sys.argv[1], os.O_RDWR)\n"
+	"    os.write(fd, b\"x\")\n"
+	"    fcntl.ioctl(fd, 0x5401)\n"
+	"except OSError as e: print(errno.errorcode[e.errno])' \"$0\"";
+
+/* A device that a job names can be used, and no other. A stand-in for a GPU's: what /dev/null is, by another name. */
+static void __attribute__((unused))
+check_devices(const char *refused)
+{
+	struct buf path = BUF_INIT;
+
+	buf_addf(&path, "/dev/km-test-%d", (int)getpid());
+	if (mknod(path.data, S_IFCHR | 0666, makedev(1, 3)) || chmod(path.data, 0666)) {
+		print_message("no device file can be made here: not tried\n");
+		buf_release(&path);
+		return;
+	}
+	const char *const named[] = { path.data, "/nowhere/at/all", NULL }, *const others[] = { "/dev/zero", NULL };
+	const char *const *const jobs[] = { named, others, NULL };
+	for (int i = 0; i < 3; i++) {
+		struct shot shot;
+		shot_load_shell(&shot, device_script);
+		shot.argv[3] = path.data;
+		shot.argv[4] = NULL;
+		shot.job.devices = jobs[i];
+		shot_fire(&shot);
+		assert_int_equal(shot.failed, 0);
+		assert_string_equal(buf_str(&shot.errors), "");
+		assert_string_equal(buf_str(&shot.output), i ? refused : "ENOTTY\n");
+		shot_clear(&shot);
+	}
+	unlink(path.data);
+	buf_release(&path);
+}
+
+/* What the attack says with device files is what it says without, but for the lines in `permitted`. */
+static void __attribute__((unused))
+check_attack_with_devices(const char *attack, const char *const *permitted)
+{
+	static const char *const devices[] = { "/dev/zero", NULL };
+	struct shot without, with;
+	char *more, *less, *a, *b;
+
+	shot_load(&without, attack, NULL);
+	shot_fire(&without);
+	shot_load(&with, attack, NULL);
+	with.job.devices = devices;
+	shot_fire(&with);
+	assert_true(!without.failed && !with.failed && without.output.len > 4);
+	a = strtok_r(without.output.data, "\n", &less);
+	b = strtok_r(with.output.data, "\n", &more);
+	for (; a && b; a = strtok_r(NULL, "\n", &less), b = strtok_r(NULL, "\n", &more)) {
+		if (*permitted && !strcmp(b, *permitted)) {
+			assert_string_not_equal(a, b);
+			permitted++;
+		} else {
+			assert_string_equal(a, b);
+		}
+	}
+	assert_true(!a && !b && !*permitted);
+	shot_clear(&without);
+	shot_clear(&with);
 }
 
 #endif

@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,6 +210,23 @@ sockets(void)
 	int pair[2];
 	say("UNIX pair", socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
 	say("VSOCK pair", socketpair(AF_VSOCK, SOCK_STREAM, 0, pair));
+}
+
+/* Sockets that lead to programs of the host. */
+static void
+reach(void)
+{
+	struct sockaddr_un system = { AF_UNIX, "/run/dbus/system_bus_socket" }, abstract = { AF_UNIX, "\0km-test" };
+	int stream = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	say("stream", stream);
+	say("connect to a file", connect(stream, (struct sockaddr *)&system, sizeof system));
+	say("connect to a name", connect(stream, (struct sockaddr *)&abstract, sizeof abstract));
+	say("send to a name", sendto(stream, "x", 1, MSG_NOSIGNAL, (struct sockaddr *)&abstract, sizeof abstract));
+	say("listen", bind(stream, (struct sockaddr *)&abstract, sizeof(sa_family_t)) || listen(stream, 1) ? -1 : 0);
+	say("packets", socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0));
+	say("datagrams", socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+	say("raw", socket(AF_UNIX, SOCK_RAW, 0));
 }
 
 static int
@@ -515,7 +533,7 @@ static const struct {
 } attacks[] = {
 	{ "environment", environment }, { "descriptors", descriptors }, { "identity", identity }, { "forks", forks },
 	{ "bomb", bomb }, { "fill", fill }, { "files", files }, { "outside", outside }, { "secrets", secrets },
-	{ "sockets", sockets }, { "calls", calls }, { "supervisor", supervisor }, { "forge", forge }, { "loop", loop },
+	{ "sockets", sockets }, { "reach", reach }, { "calls", calls }, { "supervisor", supervisor }, { "forge", forge }, { "loop", loop },
 	{ "sleep", sleep_for_ever }, { "memory", memory }, { "memory_by_many", memory_by_many },
 	{ "memory_shared", memory_shared }, { "flood", flood }, { "daemons", daemons }, { "plant", plant },
 	{ "setuid", setuid_programs }, { "address", address }, { "input", copy_input }, { "exit", leave },
