@@ -459,3 +459,44 @@ gpu_pool_ask(struct gpu_session *session, struct message *m, uint64_t wall_ms, e
 	set_alone(d, hold == GPU_ALONE ? -1 : 0);
 	return reply;
 }
+
+/* ---- turns of others */
+
+/* By a lock of its own: taking a shared one on the device's own descriptor could change what a command holds. */
+int
+gpu_pool_take_turn(struct gpu_pool *pool, const char *uuid, enum gpu_hold hold, struct gpu_turn *turn, struct buf *err)
+{
+	struct device *d = NULL;
+
+	for (int i = 0; i < pool->devices && !d; i++)
+		if (!strcmp(pool->device[i].uuid, uuid))
+			d = &pool->device[i];
+	if (!d)
+		return buf_err(err, "GPU %s is none of those that are used", uuid);
+	*turn = (struct gpu_turn){ d, hold, open_lock(uuid, err) };
+	if (turn->lock < 0)
+		return -1;
+	if (hold == GPU_ALONE) {
+		set_alone(d, 1);
+		pthread_mutex_lock(&d->turn);
+	}
+	while (flock(turn->lock, hold == GPU_ALONE ? LOCK_EX : LOCK_SH))
+		;
+	return 0;
+}
+
+void
+gpu_pool_end_turn(struct gpu_turn *turn)
+{
+	close(turn->lock);
+	if (turn->hold == GPU_ALONE) {
+		pthread_mutex_unlock(&turn->device->turn);
+		set_alone(turn->device, -1);
+	}
+}
+
+int
+gpu_pool_number(const struct gpu_turn *turn)
+{
+	return turn->device->number;
+}

@@ -23,6 +23,19 @@ void gpu_pool_distrust(struct gpu_session *session);
 /* What `km-gpu --list` said of the session's GPU. Borrowed. */
 const json_t *gpu_pool_device(const struct gpu_session *session);
 
+/* A turn on one of the pool's GPUs, by its UUID, for a process that is no worker of the pool: nothing is timed on it
+ * meanwhile, and nothing else is done on it at all when it is held alone. */
+struct gpu_turn {
+	struct device *device;
+	enum gpu_hold hold;
+	int lock;
+};
+/* 0, or -1 with a sentence: no such GPU, or no lock. */
+int gpu_pool_take_turn(struct gpu_pool *pool, const char *uuid, enum gpu_hold hold, struct gpu_turn *turn, struct buf *err);
+void gpu_pool_end_turn(struct gpu_turn *turn);
+/* That km-gpu takes. */
+int gpu_pool_number(const struct gpu_turn *turn);
+
 /* ---- gpu.c: parts of a message */
 /* "buffers" of the job. */
 void gpu_add_buffers(const struct cuda_recording *recording, const struct task *t, json_t *job);
