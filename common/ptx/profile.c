@@ -216,10 +216,10 @@ traffic_at(struct profile *p, const struct machine_core *core, uint64_t address)
 static void
 touch(struct traffic *t, uint64_t line, uint8_t sectors)
 {
-	uint64_t first = t->address / SECTOR;
+	uint64_t first = t->address / SECTOR, last = (t->end - 1) / SECTOR;
 	for (uint32_t k = 0; k < 4; k++) {
 		uint64_t s = line * 4 + k - first;
-		if (!(sectors >> k & 1) || line * 4 + k < first)
+		if (!(sectors >> k & 1) || line * 4 + k < first || line * 4 + k > last)
 			continue;
 		uint8_t bit = (uint8_t)(1u << (s & 7)), *byte = &t->touched[s >> 3];
 		t->public.footprint_bytes += *byte & bit ? 0 : SECTOR;
@@ -257,7 +257,8 @@ count_words(struct profile *p, const uint64_t *addresses, uint32_t mask)
 
 /* Collects the lanes' sectors by line; lanes that follow each other mostly share one. */
 struct request {
-	struct traffic *traffic;
+	const struct machine_core *core;	/* NULL: no traffic of a buffer */
+	struct traffic *traffic;		/* of the line: lanes may go to different buffers */
 	uint64_t line;
 	uint32_t lines, words;			/* words: touched in the line */
 	uint8_t sectors;
@@ -287,6 +288,7 @@ use_lanes(struct profile *p, struct site *site, const uint64_t *a, uint32_t mask
 			if (word / 32 != r->line) {
 				end_line(p, r);
 				r->line = word / 32;
+				r->traffic = r->core ? traffic_at(p, r->core, a[l]) : NULL;
 			}
 			r->words |= 1u << word % 32;
 			r->sectors |= (uint8_t)(1u << word / 8 % 4);
@@ -318,7 +320,7 @@ profile_global(const struct insn *i, struct warp *w, uint64_t first, const int32
 		count_words(p, addresses, mask);
 		p->work.l2_atomics += __builtin_popcount(mask);
 	}
-	struct request r = { .traffic = t, .line = UINT64_MAX, .access = access, .past_l1 = p->sites[i->place].past_l1 };
+	struct request r = { .core = w->core, .line = UINT64_MAX, .access = access, .past_l1 = p->sites[i->place].past_l1 };
 	use_lanes(p, &p->sites[i->place], addresses, mask, size, &r);
 }
 

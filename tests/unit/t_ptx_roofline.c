@@ -55,6 +55,30 @@ test_copy_is_counted(void **state)
 	rig_close(&r);
 }
 
+/* Half of the lanes read a small buffer, the others a larger one in the same request: each has its own footprint. */
+static void
+test_lanes_in_two_buffers(void **state)
+{
+	static const char text[] = RIG_HEADER
+		".visible .entry both(.param .u64 small, .param .u64 large)\n{\n\t.reg .pred %p<2>;\n\t.reg .b32 %r<4>;\n"
+		"\t.reg .b64 %rd<8>;\n\tld.param.u64 %rd1, [small];\n\tld.param.u64 %rd2, [large];\n\tmov.u32 %r1, %tid.x;\n"
+		"\tsetp.lt.u32 %p1, %r1, 16;\n\tselp.b64 %rd3, %rd1, %rd2, %p1;\n\tmul.wide.u32 %rd4, %r1, 4096;\n"
+		"\tselp.b64 %rd4, 0, %rd4, %p1;\n\tadd.s64 %rd5, %rd3, %rd4;\n\tld.global.u32 %r2, [%rd5];\n\tret;\n}\n";
+	struct ptx_options options = { .profile = roofline_gpu("h200") };
+	struct { const void *small, *large; } params;
+	struct rig r;
+	(void)state;
+	rig_open(&r, text, sizeof text - 1, &options);
+	params.small = rig_buffer(&r, "small", 64, PTX_READ, true);
+	params.large = rig_buffer(&r, "large", 1 << 20, PTX_READ, true);
+	assert_int_equal(rig_run(&r, "both", 1, 32, &params, sizeof params), PTX_OK);
+	const struct ptx_profile *p = ptx_profile(r.machine);
+	assert_int_equal(p->n_buffers, 2);
+	assert_int_equal(p->buffers[0]->footprint_bytes, 32);
+	assert_int_equal(p->buffers[1]->footprint_bytes, 16 * 32);
+	rig_close(&r);
+}
+
 /* A second launch finds the first one's input in L2 (8 MiB of 60). */
 static void
 test_l2_is_kept_between_launches(void **state)
@@ -181,7 +205,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_copy_is_counted), cmocka_unit_test(test_l2_is_kept_between_launches),
+		cmocka_unit_test(test_copy_is_counted), cmocka_unit_test(test_lanes_in_two_buffers),
+		cmocka_unit_test(test_l2_is_kept_between_launches),
 		cmocka_unit_test(test_no_profile_unless_asked), cmocka_unit_test(test_gpus_have_their_published_peaks),
 		cmocka_unit_test(test_occupancy), cmocka_unit_test(test_estimates_are_stable),
 		cmocka_unit_test(test_more_work_takes_longer),
