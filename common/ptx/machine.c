@@ -99,6 +99,7 @@ ptx_machine_free(struct ptx_machine *m)
 	while (m->core.n_buffers)
 		remove_buffer(&m->core, m->core.n_buffers - 1);
 	race_free(m->core.race);
+	free(m->core.workspace);
 	free(m->core.parameter);
 	free(m->core.buffers);
 	free(m->images);

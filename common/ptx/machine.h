@@ -273,7 +273,8 @@ struct machine_core {
 	bool probing;				/* stores are put on record before they are done */
 	struct buf snapshot;			/* of a warp, while probing */
 	struct buf before;			/* struct stored_bytes and the bytes, while probing */
-	char *workspace;			/* GRID_WORKSPACE_BYTES of a cooperative launch, else NULL */
+	char *workspace;			/* GRID_WORKSPACE_BYTES, NULL before the first cooperative launch; later ordinary
+						 * launches see it too, as on an H200: their grid barriers work */
 	uint64_t random;			/* of the schedule; 0: the plain order */
 };
 

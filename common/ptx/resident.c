@@ -484,8 +484,6 @@ grid_free(struct machine_core *core, struct grid_run *g)
 	free(g->slots);
 	free(g->live);
 	free(g->params);
-	free(core->workspace);
-	core->workspace = NULL;
 	core->block = NULL;
 	core->probing = false;
 }
@@ -517,7 +515,8 @@ grid_run(struct machine_core *core, const struct ptx_launch *l, const struct ptx
 	core->random = core->options.schedule;
 	if (l->cooperative) {
 		static const uint32_t words[GRID_WORKSPACE_BYTES / 4] = { 0x10, 0, 1 };	/* as on an H200; the barrier is word 1 */
-		core->workspace = xmalloc(sizeof words);
+		if (!core->workspace)
+			core->workspace = xmalloc(sizeof words);
 		memcpy(core->workspace, words, sizeof words);
 	}
 	g.params = aligned(k->params_bytes + 16);

@@ -92,20 +92,31 @@ test_cooperative(void **state)
 	options = (struct ptx_options){ .budget = 10000000 };
 	open_machine();
 	int *y = memory("y", 64);
+	/* grid.sync() traps in an ordinary launch */
+	struct { int *x, *y; int rounds; } q = { y, y, 1 };
+	assert_int_equal(launch((struct ptx_launch){ .kernel = "grid_rounds", .grid = { 1 }, .block = { 1 }, .params = &q,
+		.params_bytes = sizeof q }), PTX_FAULT);
+	rig_close(&rig);
+
+	open_machine();
+	y = memory("y", 64);
 	struct { int *y; } p = { y };
-	launch_right(LAUNCH("grid_valid", 4, 32, .cooperative = true));
-	assert_int_equal(*y, 1);
 	launch_right(LAUNCH("grid_valid", 4, 32));
 	assert_int_equal(*y, 0);
+	launch_right(LAUNCH("grid_valid", 4, 32, .cooperative = true));
+	assert_int_equal(*y, 1);
+	/* ... but not behind a cooperative one: the driver leaves its workspace in place */
+	*y = 0;
+	launch_right(LAUNCH("grid_valid", 4, 32));
+	assert_int_equal(*y, 1);
+	struct { int *x, *y; int rounds; } r = { y, y, 1 };
+	launch_right((struct ptx_launch){ .kernel = "grid_rounds", .grid = { 1 }, .block = { 1 }, .params = &r,
+		.params_bytes = sizeof r });
 	/* 132 multiprocessors hold two blocks of 1024 threads each */
 	launch_right(LAUNCH("grid_valid", 264, 1024, .cooperative = true));
 	assert_int_equal(launch(LAUNCH("grid_valid", 265, 1024, .cooperative = true)), PTX_REFUSED);
 	assert_non_null(strstr(buf_str(&rig.err), "too many blocks for a cooperative launch: 265, where 264 run at once"));
 	assert_int_equal(launch(LAUNCH("grid_valid", 9, 32, .cooperative = true, .max_resident = 8)), PTX_REFUSED);
-	/* grid.sync() traps in an ordinary launch */
-	struct { int *x, *y; int rounds; } q = { y, y, 1 };
-	assert_int_equal(launch((struct ptx_launch){ .kernel = "grid_rounds", .grid = { 1 }, .block = { 1 }, .params = &q,
-		.params_bytes = sizeof q }), PTX_FAULT);
 	rig_close(&rig);
 }
 
