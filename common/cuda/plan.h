@@ -9,7 +9,7 @@
 #include "cuda/cuda.h"
 #include "cuda/ptxinfo.h"
 
-enum { PLAN_MAX_OPERATIONS = 5000 /* of a call */, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 4,
+enum { PLAN_MAX_OPERATIONS = 5000 /* of a call */, PLAN_MAX_STREAMS = 64, PLAN_MAX_EVENTS = 4096, PLAN_MAX_CALLS = 128,
 	PLAN_MAX_CLUSTER = 16 };
 #define PLAN_MAX_BYTES (16u << 20)
 /* The legacy default stream, and the stream that solve() was given, which is a blocking one: each waits for what was
@@ -30,6 +30,7 @@ struct plan_launch {
 	bool cooperative;
 	const uint8_t *arguments;	/* the whole parameter space, layout of the PTX; padding is zero */
 	uint32_t argument_bytes;
+	uint8_t *undefined;	/* a byte each: 1 where the host code left what was there; NULL: nowhere, or not known */
 };
 
 /* Rows of `width` bytes; height 1 and equal pitches for the plain forms. */

@@ -1,10 +1,10 @@
-/* Recording: solve() runs in the sandbox, three plans come back, one is believed.
+/* Recording: solve() runs in the sandbox, plans come back, one is believed.
  *
  * In: a build, arguments, a GPU profile. Out: the plan of one call, or a verdict with its reason. The one hard idea: the
- * three recordings differ in what a stack, a heap and a load address happen to hold (first against second) and in
+ * first three recordings differ in what a stack, a heap and a load address happen to hold (first against second) and in
  * where device memory lies (second against third). Bytes of a struct argument that differ first were never written and
  * become zero; a value that differs first is not a function of the arguments; what differs only in the third and is no
- * plain pointer depends on addresses, and is told. */
+ * plain pointer depends on addresses, and is told. The fourth and the fifth hold what differed among many more calls. */
 #include <stdlib.h>
 
 #include "base/die.h"
@@ -14,7 +14,8 @@
 #include "cuda/record.h"
 #include "sandbox/sandbox.h"
 
-enum { RECORDINGS = 3, IN_TURN = 4, DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
+/* COMPARED: with each other. MANY_CALLS, COUNTERS_AHEAD: the numbers of the other two; as in km-record. */
+enum { RECORDINGS = 5, COMPARED = 3, MANY_CALLS = 3, COUNTERS_AHEAD = 4, IN_TURN = 4, DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
 /* Of the wall clock a quarter may be computing; km-record waits up to this many times it for a busy machine. */
 enum { CPU_SHARE = 4, PATIENCE = 7 };
 #define DEFAULT_PROFILE "h200"
@@ -23,7 +24,8 @@ enum { CPU_SHARE = 4, PATIENCE = 7 };
 
 /* ---- comparing recordings */
 struct comparison {
-	const struct plan *a, *b;
+	struct plan *a;
+	const struct plan *b;
 	bool shifted;			/* b's device addresses are a's plus SHIFT, in argument bytes */
 	struct buf *reason;
 };
@@ -58,15 +60,27 @@ host_pointer(uint64_t word)
 	return high >= 0x55 && high <= 0x7f;
 }
 
+static void
+mark_undefined(const struct comparison *c, struct plan_launch *l, uint32_t byte)
+{
+	if (!l->undefined)
+		l->undefined = memset(arena_alloc(&c->a->arena, l->argument_bytes), 0, l->argument_bytes);
+	l->undefined[byte] = 1;
+}
+
 static int
-compare_parameter(const struct comparison *c, const struct ptxinfo_parameter *p, uint8_t *a, const uint8_t *b,
+compare_parameter(const struct comparison *c, const struct ptxinfo_parameter *p, struct plan_launch *l, const uint8_t *b,
 	const char *kernel)
 {
+	uint8_t *a = (uint8_t *)l->arguments + p->offset;
+
 	for (uint32_t i = 0; i < p->bytes; i++) {
 		if (a[i] == b[i])
 			continue;
-		if (p->aggregate)
+		if (p->aggregate) {
 			a[i] = 0;
+			mark_undefined(c, l, p->offset + i);
+		}
 		else if (p->bytes != 8 || !host_pointer(load_word(a)) || !host_pointer(load_word(b)))
 			return buf_err(c->reason, "two recordings of solve() differ in an argument of kernel %s; arguments must "
 				"depend on those of solve() alone", kernel);
@@ -111,8 +125,7 @@ compare_launch(const struct comparison *c, struct plan_launch *a, const struct p
 		return 0;
 	}
 	for (uint32_t i = 0; i < k->parameters; i++)
-		if (compare_parameter(c, &k->parameter[i], (uint8_t *)a->arguments + k->parameter[i].offset,
-		    b->arguments + k->parameter[i].offset, k->name) < 0)
+		if (compare_parameter(c, &k->parameter[i], a, b->arguments + k->parameter[i].offset, k->name) < 0)
 			return -1;
 	return 0;
 }
@@ -155,7 +168,7 @@ compare_operation(const struct comparison *c, struct plan_operation *a, const st
 	}
 }
 
-/* Two recordings, operation by operation; undefined bytes of a become zero. */
+/* Two recordings, operation by operation; undefined bytes of a become zero, and are marked. */
 static int
 compare_recordings(struct comparison *c, bool *other)
 {
@@ -185,6 +198,7 @@ struct calls {
 	struct call first, second;
 	struct scratch_pair *pair;
 	uint32_t pairs;
+	bool any_address;	/* where they point is not looked at */
 };
 
 enum owner { NOBODY, BUFFER, SCRATCH };
@@ -220,6 +234,8 @@ same_address(struct calls *c, uint64_t first, uint64_t second)
 	uint64_t a, b, offset_a, offset_b, bytes_a = 0, bytes_b = 0;
 	enum owner owner = owner_of(&c->first, first, &a, &offset_a, &bytes_a);
 
+	if (c->any_address)
+		return true;
 	if (owner == NOBODY)
 		return first == second;
 	if (owner_of(&c->second, second, &b, &offset_b, &bytes_b) != owner || offset_a != offset_b)
@@ -233,20 +249,29 @@ same_address(struct calls *c, uint64_t first, uint64_t second)
 	return bytes_b >= bytes_a;
 }
 
+/* Those of the host differ from call to call, and no kernel can follow them. */
 static bool
-same_arguments(struct calls *c, const uint8_t *first, const uint8_t *second, uint32_t bytes)
+same_pointer(struct calls *c, uint64_t first, uint64_t second)
 {
+	return in_device_memory(first) ? same_address(c, first, second) : host_pointer(first) && host_pointer(second);
+}
+
+static bool
+same_arguments(struct calls *c, const struct plan_launch *l, const struct plan_launch *m)
+{
+	const uint8_t *first = l->arguments, *second = m->arguments;
+	uint32_t bytes = l->argument_bytes;
+
 	for (uint32_t i = 0; i < bytes; i++) {
 		bool found = false;
 
-		if (first[i] == second[i])
+		if (first[i] == second[i] || (l->undefined && l->undefined[i]))
 			continue;
 		/* A differing byte belongs to a pointer that starts at most seven bytes before it. */
 		for (uint32_t back = 0; back < 8 && back <= i && !found; back++) {
 			uint32_t word = i - back;
 
-			if (word + 8 <= bytes && in_device_memory(load_word(first + word)) &&
-			    same_address(c, load_word(first + word), load_word(second + word))) {
+			if (word + 8 <= bytes && same_pointer(c, load_word(first + word), load_word(second + word))) {
 				i = word + 7;
 				found = true;
 			}
@@ -280,7 +305,7 @@ same_launch(struct calls *c, const struct plan_launch *l, const struct plan_laun
 		!memcmp(l->grid, m->grid, sizeof l->grid) && !memcmp(l->block, m->block, sizeof l->block) &&
 		!memcmp(l->cluster, m->cluster, sizeof l->cluster) && l->dynamic_shared_bytes == m->dynamic_shared_bytes &&
 		l->cooperative == m->cooperative && l->argument_bytes == m->argument_bytes && same_pointers(c, l, m) &&
-		same_arguments(c, l->arguments, m->arguments, l->argument_bytes);
+		same_arguments(c, l, m);
 }
 
 static bool
@@ -319,9 +344,9 @@ launches(const struct call *c)
 
 /* Whether the second call does what the first did. */
 static bool
-same_calls(struct call first, struct call second)
+same_calls(struct call first, struct call second, bool any_address)
 {
-	struct calls c = { first, second, xcalloc(first.plan->operations + 1, sizeof *c.pair), 0 };
+	struct calls c = { first, second, xcalloc(first.plan->operations + 1, sizeof *c.pair), 0, any_address };
 	uint32_t i = first.plan->call_start[first.number], j = second.plan->call_start[second.number];
 	const struct plan_operation *a, *b = next_work(&second, &j);
 	bool same = true;
@@ -339,9 +364,28 @@ same_calls(struct call first, struct call second)
 static int
 compare_calls(const struct plan *plan, struct buf *reason)
 {
-	if (same_calls((struct call){ plan, 0, 0 }, (struct call){ plan, 1, 0 }))
+	if (same_calls((struct call){ plan, 0, 0 }, (struct call){ plan, 1, 0 }, false))
 		return 0;
 	return buf_err(reason, "solve() does not do the same work when it is called a second time with the same arguments");
+}
+
+/* The calls of a later plan against the first call of all. */
+static int
+compare_later_calls(const struct plan *plan, const struct plan *later, bool any_address, enum cuda_verdict *verdict,
+	struct buf *reason)
+{
+	struct call first = { plan, 0, 0 };
+
+	for (uint32_t i = 0; i < later->calls; i++) {
+		struct call second = { later, i, 0 };
+
+		if (same_calls(first, second, any_address))
+			continue;
+		*verdict = CUDA_SUSPICIOUS;
+		return buf_err(reason, "solve() does %s work when it was called many times before with the same arguments",
+			launches(&second) < launches(&first) ? "less" : "other");
+	}
+	return 0;
 }
 
 /* ---- one recording */
@@ -439,6 +483,8 @@ run_recorder(struct recording *r, const char *folder, int recordings, const stru
 		{ .name = "plan.0", .content = &r->plan[0], .max_bytes = PLAN_MAX_BYTES },
 		{ .name = "plan.1", .content = &r->plan[1], .max_bytes = PLAN_MAX_BYTES },
 		{ .name = "plan.2", .content = &r->plan[2], .max_bytes = PLAN_MAX_BYTES },
+		{ .name = "plan.3", .content = &r->plan[MANY_CALLS], .max_bytes = PLAN_MAX_BYTES },
+		{ .name = "plan.4", .content = &r->plan[COUNTERS_AHEAD], .max_bytes = PLAN_MAX_BYTES },
 	};
 	struct sandbox_job job = { .argv = argv, .environment = environment, .inputs = inputs, .input_count = 3, .outputs = outputs,
 		.output_count = (size_t)recordings, .aslr_off = true, .output = &result->output, .errors = &result->output };
@@ -508,26 +554,80 @@ first_call(struct recording *r, struct plan *plan, struct buf *reason)
 	struct buf text = BUF_INIT;
 	enum cuda_verdict verdict;
 	struct plan *one;
+	uint8_t *undefined;
 
 	plan->operations = plan->call_start[1];
 	plan->calls = 1;
 	plan_write(plan, &text);
 	one = plan_parse(buf_str(&text), text.len, r->info, r->buffer, r->buffers, &verdict, reason);
+	for (uint32_t i = 0; one && i < one->operations; i++)
+		if (one->operation[i].kind == PLAN_LAUNCH && (undefined = plan->operation[i].launch.undefined)) {
+			struct plan_launch *l = &one->operation[i].launch;
+
+			l->undefined = memcpy(arena_alloc(&one->arena, l->argument_bytes), undefined, l->argument_bytes);
+		}
 	if (one)
 		one->host_address_words = plan->host_address_words;
 	buf_release(&text);
 	return one;
 }
 
+/* Plans that stand one after the other, each against the first call. 0, or -1 with a sentence. */
+static int
+judge_one_after_the_other(const struct recording *r, const struct buf *text, const struct plan *plan, bool any_address,
+	enum cuda_verdict *verdict, struct buf *reason)
+{
+	static const char end[] = "\nend\n";
+	const char *at = buf_str(text), *stop = at + text->len;
+	int status = 0;
+
+	while (at < stop && status == 0) {
+		const char *last = memmem(at, (size_t)(stop - at), end, sizeof end - 1);
+		const char *next = last ? last + sizeof end - 1 : stop;
+		struct plan *later = plan_parse(at, (size_t)(next - at), r->info, r->buffer, r->buffers, verdict, reason);
+
+		status = later ? compare_later_calls(plan, later, any_address, verdict, reason) : -1;
+		plan_free(later);
+		at = next;
+	}
+	return status;
+}
+
+/* What fails only with counters that were moved by force says nothing; work that is then another one does. Nor does it
+ * say anything that many calls need more than the recorder has. */
+static void
+judge_later_calls(const struct recording *r, const struct plan *plan, enum cuda_verdict *verdict, struct buf *reason)
+{
+	struct buf why = BUF_INIT;
+
+	*verdict = CUDA_OK;
+	if (judge_one_after_the_other(r, &r->plan[MANY_CALLS], plan, false, verdict, &why) < 0) {
+		if (*verdict == CUDA_UNSUPPORTED) {
+			*verdict = CUDA_OK;
+		} else {
+			buf_adds(reason, buf_str(&why));
+			buf_adds(reason, *verdict == CUDA_SUSPICIOUS ? "" : " (after many calls with the same arguments)");
+		}
+	} else if (judge_one_after_the_other(r, &r->plan[COUNTERS_AHEAD], plan, true, verdict, &why) < 0) {
+		bool refused = r->plan[COUNTERS_AHEAD].len > 7 && !memcmp(buf_str(&r->plan[COUNTERS_AHEAD]), "refuse ", 7);
+
+		if (refused)
+			*verdict = CUDA_OK;
+		else
+			buf_adds(reason, buf_str(&why));
+	}
+	buf_release(&why);
+}
+
 static void
 judge_plans(struct recording *r, struct cuda_recording *result)
 {
-	struct plan *plan[RECORDINGS] = { NULL };
+	struct plan *plan[COMPARED] = { NULL };
 	struct buf reason = BUF_INIT;
 	enum cuda_verdict verdict = CUDA_OK;
 	bool unused = false;
 
-	for (int i = 0; i < RECORDINGS; i++) {
+	for (int i = 0; i < COMPARED; i++) {
 		plan[i] = plan_parse(buf_str(&r->plan[i]), r->plan[i].len, r->info, r->buffer, r->buffers, &verdict, &reason);
 		if (!plan[i]) {
 			/* The first may refuse; later ones only repeat what it did. */
@@ -547,6 +647,8 @@ judge_plans(struct recording *r, struct cuda_recording *result)
 		verdict = plan_check_joined(plan[0], 0, &reason) < 0 || plan_check_order(plan[0], 0, &reason) < 0 ?
 			CUDA_RUNTIME_ERROR : CUDA_OK;
 	}
+	if (verdict == CUDA_OK)
+		judge_later_calls(r, plan[0], &verdict, &reason);
 	if (verdict != CUDA_OK) {
 		fail(result, verdict, &reason);
 		goto out;
@@ -557,7 +659,7 @@ judge_plans(struct recording *r, struct cuda_recording *result)
 	else
 		fail(result, CUDA_SUSPICIOUS, &reason);
 out:
-	for (int i = 0; i < RECORDINGS; i++)
+	for (int i = 0; i < COMPARED; i++)
 		plan_free(plan[i]);
 	buf_release(&reason);
 }
@@ -634,7 +736,7 @@ judge_turns(struct recording *r, const struct plan *alone, struct cuda_recording
 	for (uint32_t i = 1; plan && verdict == CUDA_OK && i < IN_TURN; i += 2) {
 		struct call first = { alone, 0, 0 }, second = { plan, i, 0 };
 
-		if (plan->calls == IN_TURN && same_calls(first, second))
+		if (plan->calls == IN_TURN && same_calls(first, second, false))
 			continue;
 		verdict = plan->calls != IN_TURN || launches(&second) < launches(&first) ? CUDA_SUSPICIOUS : CUDA_RUNTIME_ERROR;
 		buf_adds(&reason, verdict == CUDA_SUSPICIOUS ? "solve() launches less when it was called with other sizes before" :

@@ -1,7 +1,7 @@
 /* The recorder against many kinds of host code: what is recorded, and what is refused with which words. */
 #include "record_rig.h"
 
-static char *folder, *errors_folder, *early_folder, *turns_folder;
+static char *folder, *errors_folder, *early_folder, *turns_folder, *many_folder;
 
 static int
 build_all(void **state)
@@ -12,7 +12,8 @@ build_all(void **state)
 	errors_folder = folder ? build_file("tests/data/cuda/errors.cu") : NULL;
 	early_folder = errors_folder ? build_file("tests/data/cuda/early.cu") : NULL;
 	turns_folder = early_folder ? build_file("tests/data/cuda/turns.cu") : NULL;
-	return turns_folder ? 0 : -1;
+	many_folder = turns_folder ? build_file("tests/data/cuda/many.cu") : NULL;
+	return many_folder ? 0 : -1;
 }
 
 static int
@@ -25,6 +26,7 @@ remove_cache(void **state)
 	free(errors_folder);
 	free(early_folder);
 	free(turns_folder);
+	free(many_folder);
 	return 0;
 }
 
@@ -368,6 +370,26 @@ calls_in_turn_do_what_they_do_alone(void **state)
 	turns(5, 900, 300, CUDA_OK, "");
 }
 
+/* solve() is called a thousand times and more, at other times, by other processes, and with its counters far ahead. */
+static void
+many_calls_do_what_the_first_did(void **state)
+{
+	enum { CHEATS = 10 };	/* those below do less or other work at some time */
+
+	(void)state;
+	for (uint64_t kind = 0; kind < 19; kind++) {
+		struct cuda_recording r;
+		struct buf err = BUF_INIT;
+
+		arguments[2].bits = kind * 10000 + 512;
+		if (cuda_record(many_folder, arguments, 3, NULL, NULL, &r, &err) < 0)
+			fail_msg("kind %d: %s", (int)kind, buf_str(&err));
+		if (r.verdict != (kind < CHEATS ? CUDA_SUSPICIOUS : CUDA_OK))
+			fail_msg("kind %d: %s %s", (int)kind, cuda_verdict_name(r.verdict), buf_str(&r.reason));
+		cuda_recording_release(&r);
+	}
+}
+
 int
 main(void)
 {
@@ -390,6 +412,7 @@ main(void)
 		cmocka_unit_test(limits_hold),
 		cmocka_unit_test(recordings_repeat),
 		cmocka_unit_test(calls_in_turn_do_what_they_do_alone),
+		cmocka_unit_test(many_calls_do_what_the_first_did),
 	};
 
 	return cmocka_run_group_tests(tests, build_all, remove_cache);

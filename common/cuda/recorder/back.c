@@ -99,6 +99,33 @@ memory_call(void)
 	uploaded = 0;
 }
 
+uint64_t
+memory_next(void)
+{
+	return next_address;
+}
+
+void
+memory_rewind(uint64_t next)
+{
+	next_address = next;
+}
+
+int
+kernels_named(void)
+{
+	return kernel_numbers;
+}
+
+void
+kernels_rewind(int count)
+{
+	for (int i = 0; kernel_numbers > count && i < MAX_KERNELS; i++)
+		if (kernel_number[i] > count)
+			kernel_number[i] = 0;
+	kernel_numbers = count;
+}
+
 bool
 back_is_device(const void *pointer)
 {

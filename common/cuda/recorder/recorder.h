@@ -39,6 +39,13 @@ void kernelmosaic_recorder_call(unsigned index);
 void kernelmosaic_recorder_called(void);
 /* Writes the plan and ends the process. */
 _Noreturn void kernelmosaic_recorder_finish(void);
+/* Many more calls with the same arguments, after the first two: from now on (false: those two wrote too much already);
+ * before each; after each (true: enough of them). At the end the plans are written one after the other, each with the
+ * first two calls and what is kept, and the process ends. */
+bool kernelmosaic_recorder_repeat(void);
+void kernelmosaic_recorder_again(void);
+bool kernelmosaic_recorder_enough(void);
+_Noreturn void kernelmosaic_recorder_finish_repeated(void);
 /* Writes a refusal instead and ends the process. */
 _Noreturn void kernelmosaic_recorder_refuse(const char *status, const char *reason);
 

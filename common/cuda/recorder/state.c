@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cuda/plan.h"
 #include "cuda/recorder/state.h"
 
 enum { MAX_TEXT = 16 << 20, MAX_OPERATIONS = 5000, MAX_REASON = 500 };
@@ -16,7 +17,7 @@ enum { MAX_TEXT = 16 << 20, MAX_OPERATIONS = 5000, MAX_REASON = 500 };
 const struct recorder_job *job;
 
 static char *text;
-static size_t length;
+static size_t length, put_bytes;
 static unsigned operations;
 static bool in_call;
 
@@ -102,6 +103,86 @@ plan_operation(const void *bytes, size_t count, const char *format, ...)
 	if (bytes && !count)
 		text[length++] = '-';
 	text[length++] = '\n';
+}
+
+const char *
+plan_text(size_t *bytes)
+{
+	*bytes = length;
+	return text;
+}
+
+void
+plan_cut(size_t bytes)
+{
+	length = bytes;
+}
+
+void
+plan_move(size_t to, size_t from)
+{
+	memmove(text + to, text + from, length - from);
+	length -= from - to;
+}
+
+/* ---- many plans, one after the other */
+static void
+put(const char *bytes, size_t count)
+{
+	while (count) {
+		ssize_t n = pwrite(job->plan_descriptor, bytes, count, (off_t)put_bytes);
+
+		if (n <= 0)
+			_exit(74);
+		bytes += n;
+		put_bytes += (size_t)n;
+		count -= (size_t)n;
+	}
+}
+
+void
+plan_put(size_t head, size_t first, size_t last)
+{
+	if (!put_bytes && ftruncate(job->plan_descriptor, 0) < 0)
+		_exit(74);
+	put(text, head);
+	put(text + first, last - first);
+	put("end\n", 4);
+}
+
+void
+plan_written(void)
+{
+	_exit(0);
+}
+
+/* ---- numbers and addresses */
+void
+recorder_mark(struct recorder_mark *mark)
+{
+	*mark = (struct recorder_mark){ .length = length, .address = memory_next(), .kernels = kernels_named() };
+	runtime_count_handles(&mark->streams, &mark->events);
+	runtime_watch(mark->address + job->shift);
+}
+
+bool
+recorder_rewind(const struct recorder_mark *mark)
+{
+	if (!runtime_rewind(mark->address + job->shift, mark->streams, mark->events))
+		return false;
+	memory_rewind(mark->address);
+	kernels_rewind(mark->kernels);
+	return true;
+}
+
+bool
+recorder_is_short(void)
+{
+	int streams, events;
+
+	runtime_count_handles(&streams, &events);
+	return memory_next() - CUDA_ARENA > CUDA_REGION_BYTES / 2 || runtime_memory_is_short() ||
+		streams > PLAN_MAX_STREAMS / 2 || events > PLAN_MAX_EVENTS / 2;
 }
 
 /* ---- what km-record calls */

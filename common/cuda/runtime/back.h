@@ -110,6 +110,15 @@ const char *runtime_failure(bool *stands);
 void runtime_reset_failure(void);
 /* The stream that solve() is given. */
 void *runtime_given_stream(void);
+/* How many streams and events were given out. */
+void runtime_count_handles(int *streams, int *events);
+/* From now on it is noted when memory below this address is given back. */
+void runtime_watch(uint64_t address);
+/* Forgets memory at and above the address, and streams and events from these numbers on, so that they can be given out
+ * again. False, and nothing is done: some are live, or memory was given back that is watched. */
+bool runtime_rewind(uint64_t address, int streams, int events);
+/* Is less than half of the memory left? */
+bool runtime_memory_is_short(void);
 /* Refuses a function that is there for whole programs only, by back_refused with the reason of functions.h. */
 int runtime_refused(const char *function);
 /* Words for an error, or NULL. */

@@ -31,6 +31,10 @@ bool check_writable(const char *call, const void *pointer, uint64_t bytes);
 /* ---- stream.c: the number; a handle that is none gives -1 */
 int stream_number(cudaStream_t stream, const char *call);
 
+/* Is one of the streams or events from these numbers on live? Without any they are given out again. */
+bool handles_live(int streams, int events);
+void handles_rewind(int streams, int events);
+
 /* ---- launch.c */
 const struct runtime_symbol *find_symbol(const void *variable);
 

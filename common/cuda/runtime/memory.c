@@ -22,7 +22,8 @@ struct range {
 
 static struct range *ranges;	/* by address */
 static uint32_t range_count;
-static uint64_t live_bytes;
+static uint64_t live_bytes, watched;	/* watched: memory below that address */
+static bool gave_watched_back;
 
 /* ---- ranges */
 /* How many ranges start at or below the address. */
@@ -78,6 +79,36 @@ runtime_add_memory(const char *name, uint64_t address, uint64_t bytes, enum back
 {
 	if (add_range(&(struct range){ address, bytes, name, kind, true, writable }) < 0)
 		refuse(UNSUPPORTED, "there are more than %d buffers and variables", MAX_RANGES);
+}
+
+void
+runtime_watch(uint64_t address)
+{
+	watched = address;
+	gave_watched_back = false;
+}
+
+/* Variables lie above all that is allocated. */
+bool
+runtime_rewind(uint64_t address, int first_stream, int first_event)
+{
+	uint32_t first = ranges_up_to(address - 1), last = first;
+
+	for (; last < range_count && !ranges[last].name; last++)
+		if (ranges[last].live)
+			return false;
+	if (gave_watched_back || handles_live(first_stream, first_event))
+		return false;
+	memmove(ranges + first, ranges + last, (range_count - last) * sizeof *ranges);
+	range_count -= last - first;
+	handles_rewind(first_stream, first_event);
+	return true;
+}
+
+bool
+runtime_memory_is_short(void)
+{
+	return live_bytes > back_memory_bytes() / 2;
 }
 
 /* The live range that holds bytes at the pointer, or NULL. */
@@ -178,6 +209,7 @@ release(void *pointer, int stream, bool pinned)
 		return fail_because(cudaErrorInvalidValue, "memory was freed that is not allocated");
 	r->live = false;
 	live_bytes -= r->bytes;
+	gave_watched_back = gave_watched_back || r->address < watched;
 	return done(back_free(stream, r->address, r->bytes, r->kind));
 }
 

@@ -63,6 +63,32 @@ free_handle(const struct handle *handles, int *count, int first, int max)
 	return -1;
 }
 
+void
+runtime_count_handles(int *all_streams, int *all_events)
+{
+	*all_streams = stream_count;
+	*all_events = event_count;
+}
+
+bool
+handles_live(int first_stream, int first_event)
+{
+	bool live = false;
+
+	for (int i = first_stream; i < stream_count; i++)
+		live = live || streams[i].live;
+	for (int i = first_event; i < event_count; i++)
+		live = live || events[i].live;
+	return live;
+}
+
+void
+handles_rewind(int first_stream, int first_event)
+{
+	stream_count = first_stream;
+	event_count = first_event;
+}
+
 /* ---- streams */
 EXPORT cudaError_t
 cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned flags, int priority)

@@ -38,8 +38,10 @@ void solve(const float *x, float *y, int64_t N, cudaStream_t stream)
 			blocks = grid;
 		add<<<blocks, 256, 0, stream>>>(x, y, n);
 		break;
-	case 3:	// works twice only
-		if (calls <= 2)
+	case 3:	// works for the first call's size only
+		if (!room)
+			room = n;
+		if (n == room)
 			add<<<grid, 256, 0, stream>>>(x, y, n);
 		break;
 	case 4:	// the first call's output
