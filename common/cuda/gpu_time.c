@@ -149,7 +149,8 @@ wait_for(CUevent event)
 	return result;
 }
 
-/* One timed launch. host_us is NAN when P came before the host was done with queueing. */
+/* One timed launch. The host sees the start stamp's event arrive before any code of the candidate runs, so nothing that
+ * this code writes moves that moment. host_us is NAN when P came before the host was done with queueing. */
 CUresult
 timing_launch(struct timing *t, struct timing_side *side, struct timing_sample *s)
 {
@@ -160,6 +161,8 @@ timing_launch(struct timing *t, struct timing_side *side, struct timing_sample *
 
 	if (result == CUDA_SUCCESS)
 		result = wait_for(t->p);
+	if (result == CUDA_SUCCESS)
+		result = wait_for(t->start);
 	double begin = (double)clock_ns() / 1e3;
 	if (result == CUDA_SUCCESS)
 		result = wait_for(t->end);

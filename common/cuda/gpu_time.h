@@ -9,7 +9,7 @@
 enum { TIMING_MAX_PAIRS = 1000 };
 
 struct timing_sample {
-	double event_us, gap_us, host_us;	/* start to end; P to start; P to end by the host, NAN: not seen in time */
+	double event_us, gap_us, host_us;	/* start to end; P to start; start to end by the host, NAN: not seen in time */
 	uint32_t extra;		/* empty launches before the start stamp */
 };
 
