@@ -90,13 +90,14 @@ struct cuda_checker *
 cuda_checker_new(void)
 {
 	struct cuda_checker *c = xcalloc(1, sizeof *c);
-	struct sandbox_limits limits = { .address_space_bytes = SANDBOX_UNLIMITED, .tmp_bytes = HEADERS_BYTES };
+	struct sandbox_job job = { .argv = c->argv, .binds = c->binds,
+		.limits = { .address_space_bytes = SANDBOX_UNLIMITED, .tmp_bytes = HEADERS_BYTES } };
 
 	c->toolkit = realpath(KM_CUDA, NULL);
 	c->argv[0] = "/kernelmosaic/km-nvrtc";
 	c->argv[1] = c->toolkit ? c->toolkit : KM_CUDA;
 	c->binds[0] = strncmp(c->argv[1], "/usr/", 5) ? c->argv[1] : NULL;
-	c->server = sandbox_server_new(c->argv, c->binds, &limits);
+	c->server = sandbox_server_new(&job);
 	return c;
 }
 

@@ -26,13 +26,13 @@ struct sandbox_server {
 };
 
 struct sandbox_server *
-sandbox_server_new(const char *const *argv, const char *const *binds,
-	const struct sandbox_limits *limits)
+sandbox_server_new(const struct sandbox_job *job)
 {
 	struct sandbox_server *s = xcalloc(1, sizeof *s);
 
 	pthread_mutex_init(&s->lock, NULL);
-	s->job = (struct sandbox_job){ .argv = argv, .binds = binds, .limits = *limits };
+	s->job = (struct sandbox_job){ .argv = job->argv, .environment = job->environment, .binds = job->binds,
+		.devices = job->devices, .limits = job->limits };
 	if (!s->job.limits.wall_ms)
 		s->job.limits.wall_ms = (uint64_t)DAY_S * 1000;
 	if (!s->job.limits.cpu_s)

@@ -10,10 +10,9 @@
 
 struct sandbox_server;
 
-/* Starts nothing yet. argv, binds and limits as in a job, borrowed for the server's life; wall_ms
- * and cpu_s of the limits are those of one day where they are 0. Returned owned; safe from threads. */
-struct sandbox_server *sandbox_server_new(const char *const *argv, const char *const *binds,
-	const struct sandbox_limits *limits);
+/* Starts nothing yet. job: its argv, environment, binds, devices and limits count; what they point to is borrowed for the
+ * server's life; wall_ms and cpu_s of the limits are those of one day where they are 0. Returned owned; safe from threads. */
+struct sandbox_server *sandbox_server_new(const struct sandbox_job *job);
 /* Ends the program, and with it all that it was asked. */
 void sandbox_server_free(struct sandbox_server *server);
 

@@ -154,7 +154,7 @@ generate(void **p, const CUlaunchConfig *how)
 static const struct kernel kernels[] = {
 	{ "km_empty", empty, 0 }, { "km_probe", probe, 0 }, { "km_count_other", count_other, 0 }, { "km_scrub", empty, 0 },
 	{ "km_write", empty, 0 }, { "km_read", empty, 0 }, { "km_copy", empty, 0 }, { "km_compare", empty, 0 },
-	{ "km_gather", gather, 0 }, { "km_generate", generate, 0 }, { "km_generate_rows", empty, 0 }, { "km_spin", empty, 0 },
+	{ "km_gather", gather, 0 }, { "km_generate", generate, 0 }, { "km_generate_rows", empty, 0 }, { "km_spin", empty, 0 }, { "km_rate", empty, 0 },
 	{ "standin_works", works, 1 }, { "standin_wrong", wrong, 1 }, { "standin_keeps", keeps, 1 },
 	{ "standin_prints", prints, 1 }, { "standin_partial", partial, 1 }, { "standin_overruns", overruns, 1 },
 	{ "standin_faults", faults, 1 }, { "standin_hangs", hangs, 1 }, { "standin_dies", dies, 1 },
@@ -167,6 +167,7 @@ static void *host(CUdeviceptr p) { return (void *)(uintptr_t)p; }
 
 CUresult cuInit(unsigned int flags) { (void)flags; return CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int *version) { *version = 13000; return CUDA_SUCCESS; }
+static int capability(void) { return getenv("KM_STANDIN_SM") ? (int)strtol(getenv("KM_STANDIN_SM"), NULL, 10) : 90; }
 CUresult cuDeviceGetCount(int *count) { *count = getenv("KM_STANDIN_NONE") ? 0 : 2; return CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice *device, int i) { *device = i; return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { (void)d; *c = (CUcontext)1; return CUDA_SUCCESS; }
@@ -186,8 +187,8 @@ cuDeviceGetAttribute(int *value, CUdevice_attribute which, CUdevice d)
 {
 	(void)d;
 	switch (which) {
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
-	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = capability() / 10; break;
+	case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = capability() % 10; break;
 	case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = MULTIPROCESSORS; break;
 	case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = SHARED_BYTES; break;
 	default: *value = 0;
@@ -201,7 +202,10 @@ CUresult cuDeviceTotalMem(size_t *bytes, CUdevice d) { (void)d; *bytes = 1ull <<
 CUresult
 cuDeviceGetUuid(CUuuid *uuid, CUdevice d)
 {
-	memset(uuid, 0x5a, sizeof *uuid);
+	/* A test that looks at the lock of a GPU has one that no other test uses. */
+	char path[512];
+	marker(path, "own-gpu");
+	memset(uuid, access(path, F_OK) ? 0x5a : 0x5b, sizeof *uuid);
 	uuid->bytes[15] = (char)d;
 	return CUDA_SUCCESS;
 }
@@ -263,6 +267,15 @@ cuLaunchKernelEx(const CUlaunchConfig *how, CUfunction f, void **arguments, void
 	}
 	k->run(arguments, how);
 	return CUDA_SUCCESS;
+}
+
+CUresult
+cuLaunchKernel(CUfunction f, unsigned int x, unsigned int y, unsigned int z, unsigned int bx, unsigned int by, unsigned int bz,
+	unsigned int shared_bytes, CUstream stream, void **arguments, void **extra)
+{
+	CUlaunchConfig how = { x, y, z, bx, by, bz, shared_bytes, stream, NULL, 0 };
+
+	return cuLaunchKernelEx(&how, f, arguments, extra);
 }
 
 CUresult
