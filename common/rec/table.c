@@ -283,6 +283,55 @@ static const struct field timing[] = {
 		.form = FORM_ID },
 	{ 0 }
 };
+/* By launch; the names of Nsight Compute's metrics stand in common/cuda/ncu.c. */
+#define MEASURED(name, text) { name, KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE, .about = text }
+#define COUNTED(name, text) { name, KIND_INTEGER, .flags = NULLABLE | NOT_NEGATIVE, .about = text }
+static const struct field hardware_launch[] = {
+	{ "kernel", KIND_STRING, .flags = REQUIRED },
+	MEASURED("duration_us", "under the profiler, caches flushed; not the time of solve()"),
+	COUNTED("registers_per_thread", NULL),
+	MEASURED("sm_percent", "of the peak of the multiprocessors' busiest part"),
+	MEASURED("memory_percent", "of the peak of the memory system's busiest part"),
+	MEASURED("dram_percent", "of peak throughput"),
+	MEASURED("l2_percent", "of peak sectors"),
+	MEASURED("l1_percent", "of peak passes, L1 and shared memory"),
+	MEASURED("occupancy_percent", "achieved: resident warps of those that fit"),
+	MEASURED("issue_percent", "issue slots in use"),
+	MEASURED("tensor_percent", "tensor pipe in use"),
+	MEASURED("fma_percent", "fp32 multiply-add pipe in use"),
+	MEASURED("alu_percent", "integer and logic pipe in use"),
+	MEASURED("fp64_percent", "fp64 pipe in use"),
+	MEASURED("special_percent", "pipe of special functions and conversions in use"),
+	COUNTED("dram_read_bytes", NULL),
+	COUNTED("dram_write_bytes", "while it ran: what stays in L2 is written later"),
+	COUNTED("l2_read_sectors", "32 bytes each, of all clients"),
+	COUNTED("l2_write_sectors", NULL),
+	MEASURED("l2_hit_percent", NULL),
+	MEASURED("l1_hit_percent", NULL),
+	COUNTED("global_read_requests", "one a warp and instruction"),
+	COUNTED("global_read_sectors", "asked of L1"),
+	COUNTED("global_write_requests", NULL),
+	COUNTED("global_write_sectors", NULL),
+	COUNTED("shared_wavefronts", "passes of shared memory's data pipe"),
+	COUNTED("shared_bank_conflicts", "passes beyond the first"),
+	COUNTED("warp_instructions", "of machine code"),
+	COUNTED("lane_instructions", NULL),
+	MEASURED("waiting_memory", "warps an issue that wait for global or local memory"),
+	MEASURED("waiting_shared", "for shared memory or special functions"),
+	MEASURED("waiting_barrier", "at a barrier"),
+	MEASURED("waiting_math_pipe", "for an arithmetic pipe"),
+	MEASURED("waiting_memory_queue", "for room in the queue of global and local memory"),
+	MEASURED("waiting_shared_queue", "for room in the queue of shared memory"),
+	{ 0 }
+};
+static const struct field hardware_counters[] = {
+	{ "tool", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "ncu and its version" },
+	{ "launches", KIND_RECORD, .flags = ARRAY | NULLABLE, .about = "of the call, in order; a counter that was not read is absent",
+		.record = "hardware_launch" },
+	{ "launches_left_out", KIND_INTEGER, .flags = NULLABLE | NOT_NEGATIVE, .about = "beyond the first 16" },
+	{ "reason", KIND_STRING, .flags = NULLABLE, .about = "why nothing was counted" },
+	{ 0 }
+};
 static const struct field traffic[] = {
 	{ "buffer", KIND_STRING, .flags = REQUIRED },
 	{ "size_bytes", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE },
@@ -340,6 +389,8 @@ static const struct field evaluation[] = {
 		.about = "counted by the PTX machine" },
 	{ "cost", KIND_NUMBER, .flags = NOT_NEGATIVE | NULLABLE, .about = "weighted sum of counters; no time" },
 	{ "timing", KIND_RECORD, .flags = NULLABLE, .about = "measured on a GPU; in no id", .record = "timing" },
+	{ "hardware_counters", KIND_RECORD, .flags = NULLABLE, .about = "by Nsight Compute, where asked for; in no id",
+		.record = "hardware_counters" },
 	{ "traffic", KIND_RECORD, .flags = ARRAY | NULLABLE, .about = "by buffer, on a profile workload", .record = "traffic" },
 	{ "estimate", KIND_RECORD, .flags = NULLABLE, .about = "of a model from the counters; never a measured time",
 		.record = "estimate" },
@@ -824,6 +875,8 @@ const struct record rec_table[] = {
 	{ "timing_pytorch", timing_pytorch, false, NULL },
 	{ "timing_pytorch_mode", timing_pytorch_mode, false, NULL },
 	{ "timing_host_check", timing_host_check, false, NULL },
+	{ "hardware_counters", hardware_counters, false, NULL },
+	{ "hardware_launch", hardware_launch, false, NULL },
 	{ "function_call", function_call, false, NULL },
 	{ "tool_call", tool_call, false, NULL },
 	{ "message", message, false, NULL },

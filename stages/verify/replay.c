@@ -12,7 +12,7 @@
 enum { SHOWN_BYTES = 240 };
 
 /* Measured or added later, so that they may differ between two runs of the same. */
-static const char *const not_compared[] = { "final", "timing", "environment", "time", NULL };
+static const char *const not_compared[] = { "final", "timing", "hardware_counters", "environment", "time", NULL };
 
 const json_t *
 replay_find(const json_t *evaluations, const char *id)
