@@ -1,8 +1,11 @@
-/* km-gpu NUMBER [SOCKET]: the GPU worker. Messages come and go on descriptor SOCKET, or 3; standard output belongs to the
- * candidate's printf. `km-gpu --list` prints the GPUs instead. One process serves one candidate and is then thrown away. */
+/* km-gpu NUMBER [SOCKET]: the GPU worker. Messages come and go on descriptor 3, or on the socket with that path, for a
+ * worker that another program starts; standard output belongs to the candidate's printf. `km-gpu --list` prints the GPUs
+ * instead. One process serves one candidate and is then thrown away. */
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/die.h"
@@ -10,18 +13,30 @@
 #include "cuda/gpu.h"
 #include "rec/json.h"
 
-static uint64_t descriptor = 3;	/* the socket */
+static int messages = 3;
 
 /* A worker whose supervisor died would keep the GPU, in an endless kernel for ever. */
 static void *
 watch_supervisor(void *none)
 {
-	struct pollfd p = { (int)descriptor, POLLRDHUP, 0 };
+	struct pollfd p = { messages, POLLRDHUP, 0 };
 
 	while (poll(&p, 1, -1) < 0 || !(p.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)))
 		;
 	_exit(0);
 	return none;
+}
+
+static int
+connect_to(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address))
+		die(EX_PROTOCOL, "%s:", path);
+	return fd;
 }
 
 static void
@@ -61,7 +76,7 @@ main(int argc, char **argv)
 	pthread_t watcher;
 
 	die_program = "km-gpu";
-	if (argc < 2 || argc > 3 || (argc == 3 && num_u64(argv[2], 3, 1 << 20, &descriptor)))
+	if (argc < 2 || argc > 3)
 		die(EX_USAGE, "usage: km-gpu NUMBER [SOCKET], or km-gpu --list");
 	if (driver_open(&err))
 		die(EX_UNAVAILABLE, "%s", buf_str(&err));
@@ -71,11 +86,13 @@ main(int argc, char **argv)
 	}
 	if (num_u64(argv[1], 0, 1023, &number))
 		die(EX_USAGE, "km-gpu: %s is no number of a GPU", argv[1]);
+	if (argc == 3)
+		messages = connect_to(argv[2]);
 	if (pthread_create(&watcher, NULL, watch_supervisor, NULL))
 		die(EX_OSERR, "cannot start a thread:");
-	gpu_start(&gpu, (int)number, (int)descriptor);
+	gpu_start(&gpu, (int)number, messages);
 	say_ready(&gpu);
-	while (message_receive((int)descriptor, UINT64_MAX, MESSAGE_MAX_BYTES, &m) == 1)
+	while (message_receive(messages, UINT64_MAX, MESSAGE_MAX_BYTES, &m) == 1)
 		serve(&gpu, &m);
 	_exit(0);	/* the driver's own clean-up takes longer than the kernel's */
 }

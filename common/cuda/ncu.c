@@ -84,7 +84,7 @@ ncu_find(const char *program)
 	char *path = NULL;
 
 	if (strchr(program, '/'))
-		return access(program, X_OK) ? NULL : xstrdup(program);
+		return access(program, X_OK) ? NULL : *program == '/' ? xstrdup(program) : realpath(program, NULL);
 	for (const char *at = getenv("PATH"); at && *at && !path;) {
 		size_t length = strcspn(at, ":");
 

@@ -34,8 +34,8 @@ struct ncu_report {
 	uint32_t launches;
 };
 
-/* The path of the program: itself where it is a path, else in PATH, in the CUDA toolkit, or where the tool's own packages
- * put it. NULL: it is not there. Returned owned. */
+/* The whole path of the program: itself where it is a path, else in PATH, in the CUDA toolkit, or where the tool's own
+ * packages put it. NULL: it is not there. Returned owned. */
 char *ncu_find(const char *program);
 
 /* The value of the option that names the metrics. Appends. */

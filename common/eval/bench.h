@@ -2,6 +2,7 @@
 #ifndef EVAL_BENCH_H
 #define EVAL_BENCH_H
 
+#include "cuda/message.h"
 #include "eval/gpu.h"
 #include "eval/inputs.h"
 #include "store/store.h"
@@ -30,6 +31,10 @@ struct bench_request {
  * with a sentence: infrastructure. */
 int bench_run(struct gpu_session *session, const struct bench_request *request, struct run_result *result,
 	json_t **timing, struct buf *err);
+
+/* The message that asks a worker to time the request; counted: to run it for a profiler instead. 0, or -1 with a
+ * sentence. */
+int bench_pack(const struct bench_request *request, bool counted, struct message *m, struct buf *err);
 
 /* The time by which solutions are compared: of the paired ratio when there is one. NAN when nothing was measured. */
 double bench_cost(const json_t *timing);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "cuda/nvrtc.h"
+#include "eval/counters.h"
 #include "eval/eval.h"
 #include "eval/gpu.h"
 #include "eval/oracle.h"
@@ -23,6 +24,7 @@ struct eval {
 	char target[16];	/* names device and architecture in the record: "ptx-sm_90" */
 	const char *profile;	/* of the GPU that answers what host code asks */
 	struct gpu_pool *gpus;	/* NULL: the PTX machine */
+	struct counters *counters;	/* NULL: hardware counters are not asked for */
 	atomic_uint_fast64_t run, stored;
 };
 

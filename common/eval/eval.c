@@ -24,6 +24,8 @@ const struct opt eval_option_table[] = {
 		"compile for this architecture and run that on the PTX machine (sm_90); a GPU has its own", 0, 0 },
 	{ 0, "sandbox", OPT_CALL, sandbox_option, "LEVEL", SANDBOX_OPTION_HELP, 0, 0 },
 	{ 0, "python", OPT_STRING, &eval_args.python, "PROGRAM", "run PyTorch references with PROGRAM (/usr/bin/python3)", 0, 0 },
+	{ 0, "counters", OPT_STRING, &eval_args.counters, "PROGRAM",
+		"count on a GPU by PROGRAM, Nsight Compute (ncu), what limits each launch of a timed solution", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 
@@ -89,6 +91,7 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
 	e->gpus = gpus;
+	e->counters = gpus && eval_args.counters ? counters_open(eval_args.counters) : NULL;
 	e->arch = arch;
 	e->profile = cuda_arch_profile(arch, NULL);
 	snprintf(e->target, sizeof e->target, "%s-sm_%d", gpus ? "cuda" : "ptx", e->arch);
@@ -102,6 +105,7 @@ eval_close(struct eval *e)
 	if (!e)
 		return;
 	cuda_checker_free(e->checker);
+	counters_free(e->counters);
 	gpu_pool_close(e->gpus);
 	oracle_free(e->oracle);
 	store_close(e->store);

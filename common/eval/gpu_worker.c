@@ -23,15 +23,19 @@ enum { CHILD_SOCKET = 3, ERRORS_BYTES = 2048, LIST_WALL_MS = 60000 };
 
 /* What the driver needs to be told, and nothing else. The caches of translated code are off: a run depends on its
  * fatbin alone. */
-static char **
-worker_environment(void)
+char **
+gpu_worker_environment(const char *const *more)
 {
 	static const char *const passed[] = { "LD_LIBRARY_PATH", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "KM_LIBCUDA",
 		"KM_STANDIN" };
 	enum { PASSED = sizeof passed / sizeof *passed };
-	char **list = xcalloc(PASSED + 4, sizeof *list);
 	int n = 0;
 
+	while (more && more[n])
+		n++;
+	char **list = xcalloc((size_t)n + PASSED + 3, sizeof *list);
+	for (int i = 0; i < n; i++)
+		list[i] = xstrdup(more[i]);
 	for (int i = 0; i < PASSED; i++) {
 		const char *value = getenv(passed[i]);
 		struct buf line = BUF_INIT;
@@ -47,8 +51,8 @@ worker_environment(void)
 	return list;
 }
 
-static void
-free_environment(char **list)
+void
+gpu_worker_free_list(char **list)
 {
 	for (int i = 0; list[i]; i++)
 		free(list[i]);
@@ -60,7 +64,7 @@ start_process(struct gpu_worker *w, int number, int child_socket, struct buf *er
 {
 	posix_spawn_file_actions_t actions;
 	char *path = spawn_libexec("km-gpu"), text[16];
-	char **environment = worker_environment();
+	char **environment = gpu_worker_environment(NULL);
 	char *argv[] = { path, text, NULL };
 
 	snprintf(text, sizeof text, "%d", number);
@@ -72,7 +76,7 @@ start_process(struct gpu_worker *w, int number, int child_socket, struct buf *er
 	posix_spawn_file_actions_addclosefrom_np(&actions, CHILD_SOCKET + 1);
 	int failed = posix_spawn(&w->pid, path, &actions, NULL, argv, environment);
 	posix_spawn_file_actions_destroy(&actions);
-	free_environment(environment);
+	gpu_worker_free_list(environment);
 	if (failed)
 		buf_err(err, "cannot start %s: %s", path, strerror(failed));
 	free(path);
@@ -203,7 +207,7 @@ gpu_worker_list(struct buf *text, int *status, struct buf *err)
 {
 	char *path = spawn_libexec("km-gpu");
 	char list[] = "--list";
-	char *argv[] = { path, list, NULL }, **environment = worker_environment();
+	char *argv[] = { path, list, NULL }, **environment = gpu_worker_environment(NULL);
 	struct buf said = BUF_INIT;
 	struct spawn how = { .argv = argv, .envp = environment, .output = text, .errors = &said, .wall_ms = LIST_WALL_MS };
 	struct spawn_result ended;
@@ -217,7 +221,7 @@ gpu_worker_list(struct buf *text, int *status, struct buf *err)
 		line = colon ? colon + 2 : line;
 		failed = buf_err(err, "%.*s", (int)strcspn(line, "\n"), *line ? line : "km-gpu ended without a word");
 	}
-	free_environment(environment);
+	gpu_worker_free_list(environment);
 	buf_release(&said);
 	free(path);
 	return failed;

@@ -31,4 +31,9 @@ void gpu_worker_end(struct gpu_worker *w);
 /* What `km-gpu --list` prints. 0, or -1 with its sentence and *status its exit status. */
 int gpu_worker_list(struct buf *text, int *status, struct buf *err);
 
+/* The environment of all that talks to the driver: what that needs to be told, nothing else, and `more` (NAME=VALUE, NULL
+ * ends; may be NULL). Returned owned: gpu_worker_free_list frees it, or any such list. */
+char **gpu_worker_environment(const char *const *more);
+void gpu_worker_free_list(char **list);
+
 #endif

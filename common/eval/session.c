@@ -77,6 +77,10 @@ add_answer(struct session *s, const struct task_workload *w, uint64_t trial, jso
 	question_ask(s->eval, s->task, w, s->source, trial, &q);
 	if (answer(s, &q, &evaluation, err))
 		return -1;
+	if (workload_count(s, &q, evaluation, err)) {
+		json_decref(evaluation);
+		return -1;
+	}
 	json_array_append_new(list, evaluation);
 	const char *status = evaluation_status(evaluation);
 	if (strcmp(status, "PASSED")) {

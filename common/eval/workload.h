@@ -9,5 +9,8 @@
 int workload_judge(struct session *s, const struct question *q, json_t **evaluation, struct buf *err);
 /* A bench workload, on a GPU only: run and timed against the task's first correct solution. Otherwise as above. */
 int workload_time(struct session *s, const struct question *q, json_t **evaluation, struct buf *err);
+/* Adds hardware counters to the evaluation of a bench workload that passed, where they are asked for: the store's, or new
+ * ones. 0, or -1 with a sentence: infrastructure. */
+int workload_count(struct session *s, const struct question *q, json_t *evaluation, struct buf *err);
 
 #endif
