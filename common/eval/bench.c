@@ -51,18 +51,14 @@ add_outputs(const struct task *t, const struct task_workload *w, uint64_t seed, 
 	json_object_set_new(job, "least_bytes", json_real(bytes));
 }
 
-int
-bench_pack(const struct bench_request *r, bool counted, struct message *m, struct buf *err)
+static int
+pack(const struct bench_request *r, struct message *m, struct buf *err)
 {
 	json_t *job = json_pack("{s:s, s:I, s:i}", "do", "time", "seed", (json_int_t)(r->key.seed & 0x7fffffff), "noise_pairs",
 		r->noise_pairs ? r->noise_pairs : NOISE_PAIRS);
 	struct generate_job inputs[TASK_MAX_TENSORS];
 
 	message_release(m);
-	if (counted) {
-		json_object_set_new(job, "timed", json_false());
-		json_object_set_new(job, "counted", json_true());
-	}
 	gpu_add_buffers(r->recording, r->task, job);
 	add_outputs(r->task, r->workload, r->key.seed, r->any_outputs, job);
 	rec_json_dump(job, &m->part[0]);
@@ -172,13 +168,14 @@ timing_json(const struct bench_request *r, const json_t *report, json_t *gpu)
 
 /* The oracle on some elements of what ran through. 0, or -1: ours. */
 static int
-ask_oracle(const struct bench_request *r, const struct buf *values, struct run_result *result, struct buf *err)
+ask_oracle(const struct bench_request *r, struct sampled *samples, const struct buf *values, struct run_result *result,
+	struct buf *err)
 {
 	struct sampled_result sampled;
 
-	if (r->any_outputs || (strcmp(result->status, "PASSED") && strcmp(result->status, "SUSPICIOUS")))
+	if (!samples || (strcmp(result->status, "PASSED") && strcmp(result->status, "SUSPICIOUS")))
 		return 0;
-	if (sampled_judge(r->task, r->workload, &r->key, r->key.seed, values, &sampled, err))
+	if (sampled_judge(samples, values, &sampled, err))
 		return -1;
 	result->oracle_elements = sampled.checked;
 	if (sampled.mismatched) {
@@ -194,8 +191,8 @@ ask_oracle(const struct bench_request *r, const struct buf *values, struct run_r
 
 /* 1 result is filled, 0 try again, -1 ours. */
 static int
-read_answer(const struct bench_request *r, const struct message *m, json_t *gpu, struct run_result *result, json_t **timing,
-	struct buf *err)
+read_answer(const struct bench_request *r, struct sampled *samples, const struct message *m, json_t *gpu,
+	struct run_result *result, json_t **timing, struct buf *err)
 {
 	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "INCORRECT_NUMERICAL", "SUSPICIOUS", NULL };
 	json_t *report = m->parts == 3 ? rec_json_parse(buf_str(&m->part[0]), m->part[0].len, err) : NULL;
@@ -213,7 +210,7 @@ read_answer(const struct bench_request *r, const struct message *m, json_t *gpu,
 		buf_adds(&result->reason, rec_json_string(report, "reason", ""));
 		buf_adds(&result->printed, rec_json_string(report, "printed", ""));
 		result->findings = gpu_readable_findings(json_object_get(report, "findings"));
-		done = ask_oracle(r, &m->part[1], result, err) ? -1 : 1;
+		done = ask_oracle(r, samples, &m->part[1], result, err) ? -1 : 1;
 		if (done == 1 && json_object_get(report, "median_us")) {
 			*timing = timing_json(r, report, json_incref(gpu));
 			json_object_set_new(*timing, "oracle_elements", json_integer(result->oracle_elements));
@@ -225,7 +222,7 @@ read_answer(const struct bench_request *r, const struct message *m, json_t *gpu,
 }
 
 static int
-try_bench(struct gpu_session *session, const struct bench_request *r, struct message *m, bool last,
+try_bench(struct gpu_session *session, const struct bench_request *r, struct sampled *samples, struct message *m, bool last,
 	struct run_result *result, json_t **timing, struct buf *err)
 {
 	struct buf ended = BUF_INIT;
@@ -235,7 +232,7 @@ try_bench(struct gpu_session *session, const struct bench_request *r, struct mes
 	int done = 0;
 
 	if (reply == GPU_REPLY_OK) {
-		done = read_answer(r, m, gpu, result, timing, err);
+		done = read_answer(r, samples, m, gpu, result, timing, err);
 		if (done == 0 && last)
 			done = -1;
 		if (done != 1 || !strcmp(result->status, "RUNTIME_ERROR"))
@@ -262,14 +259,20 @@ bench_run(struct gpu_session *session, const struct bench_request *request, stru
 	struct buf *err)
 {
 	struct message m = MESSAGE_INIT;
+	struct sampled *samples = NULL;
 	int done = 0;
 
 	*result = (struct run_result){ .status = NULL };
 	*timing = NULL;
+	/* The oracle works while the GPU does. */
+	if (!request->any_outputs && !(samples = sampled_start(request->task, request->workload, &request->key,
+	    request->key.seed, err)))
+		return -1;
 	for (int i = 0; i < TRIES && done == 0; i++)
-		done = gpu_pool_enlist(session, err) || bench_pack(request, false, &m, err) ? -1
-			: try_bench(session, request, &m, i == TRIES - 1, result, timing, err);
+		done = gpu_pool_enlist(session, err) || pack(request, &m, err) ? -1
+			: try_bench(session, request, samples, &m, i == TRIES - 1, result, timing, err);
 	message_release(&m);
+	sampled_free(samples);
 	if (done == 1)
 		return 0;
 	run_release(result);

@@ -104,17 +104,21 @@ samples_are_judged(void **unused)
 		float y = (float)(2 * (double)((float *)whole[0].data)[300000 - numbers[i]] + *(double *)whole[1].data);
 		buf_add(&values, &y, sizeof y);
 	}
-	assert_int_equal(sampled_judge(task, real, &key, 9, &values, &result, &err), 0);
+	struct sampled *samples = sampled_start(task, real, &key, 9, &err);
+	assert_non_null(samples);
+	assert_int_equal(sampled_judge(samples, &values, &result, &err), 0);
 	if (!result.checked)
 		skip();
 	assert_int_equal(result.checked, count);
 	assert_int_equal(result.mismatched, 0);
 	((float *)values.data)[77] += 1;
-	assert_int_equal(sampled_judge(task, real, &key, 9, &values, &result, &err), 0);
+	assert_int_equal(sampled_judge(samples, &values, &result, &err), 0);
 	assert_int_equal(result.mismatched, 1);
 	assert_int_equal(result.first.first_mismatch, numbers[77]);
 	values.len -= 4;
-	assert_int_equal(sampled_judge(task, real, &key, 9, &values, &result, &err), -1);
+	assert_int_equal(sampled_judge(samples, &values, &result, &err), -1);
+	sampled_free(samples);
+	sampled_free(sampled_start(task, real, &key, 9, &err));	/* before they are done */
 	tensor_release(&whole[0]);
 	tensor_release(&whole[1]);
 	buf_release(&values);
