@@ -12,6 +12,9 @@ step() {
 }
 step "$out/gpu/attacks" tests/gpu/attacks/honest.cu $(ls tests/gpu/attacks/*.cu | grep -v /honest.cu)
 step env KM_OUT="$out" THREADS=8 tests/cheats/verdicts.sh cuda all
+agreement=$(mktemp -d)
+step env KM_OUT="$out" THREADS=16 tests/gpu/agreement/verdicts.sh all "$agreement"
+rm -rf "$agreement"
 step "$out/gpu/batch" 200 20
 step "$out/gpu/noise" "${NOISE_REPETITIONS:-5}"
 exit $failed
