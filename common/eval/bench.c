@@ -51,14 +51,18 @@ add_outputs(const struct task *t, const struct task_workload *w, uint64_t seed, 
 	json_object_set_new(job, "least_bytes", json_real(bytes));
 }
 
-static int
-pack(const struct bench_request *r, struct message *m, struct buf *err)
+int
+bench_pack(const struct bench_request *r, bool counted, struct message *m, struct buf *err)
 {
 	json_t *job = json_pack("{s:s, s:I, s:i}", "do", "time", "seed", (json_int_t)(r->key.seed & 0x7fffffff), "noise_pairs",
 		r->noise_pairs ? r->noise_pairs : NOISE_PAIRS);
 	struct generate_job inputs[TASK_MAX_TENSORS];
 
 	message_release(m);
+	if (counted) {
+		json_object_set_new(job, "timed", json_false());
+		json_object_set_new(job, "counted", json_true());
+	}
 	gpu_add_buffers(r->recording, r->task, job);
 	add_outputs(r->task, r->workload, r->key.seed, r->any_outputs, job);
 	rec_json_dump(job, &m->part[0]);
@@ -269,7 +273,7 @@ bench_run(struct gpu_session *session, const struct bench_request *request, stru
 	    request->key.seed, err)))
 		return -1;
 	for (int i = 0; i < TRIES && done == 0; i++)
-		done = gpu_pool_enlist(session, err) || pack(request, &m, err) ? -1
+		done = gpu_pool_enlist(session, err) || bench_pack(request, false, &m, err) ? -1
 			: try_bench(session, request, samples, &m, i == TRIES - 1, result, timing, err);
 	message_release(&m);
 	sampled_free(samples);
