@@ -18,7 +18,7 @@ enum { GPU_POISONS = 2, GPU_CANARY = 0xc5 };
 
 /* The worker's own kernels. */
 enum gpu_own { OWN_EMPTY, OWN_PROBE, OWN_COUNT_OTHER, OWN_SCRUB, OWN_WRITE, OWN_READ, OWN_COPY, OWN_COMPARE, OWN_GATHER,
-	OWN_SPIN, OWN_GENERATE, OWN_GENERATE_ROWS, OWN_COUNT };
+	OWN_SPIN, OWN_RATE, OWN_GENERATE, OWN_GENERATE_ROWS, OWN_COUNT };
 
 /* One mapping at a recorded address: granules that hold `bytes` bytes at `address`, canaries around them. */
 struct gpu_region {
@@ -50,7 +50,7 @@ struct gpu {
 	int device_number;
 	CUdevice device;
 	CUcontext context;
-	int multiprocessors, shared_bytes, l2_bytes;
+	int multiprocessors, shared_bytes, l2_bytes, clock_khz;
 	CUmodule own_module;
 	CUfunction own[OWN_COUNT];
 	CUstream stream[PLAN_MAX_STREAMS];	/* made when needed; [PLAN_GIVEN_STREAM] is always there */

@@ -87,7 +87,7 @@ static void
 load_own_kernels(struct gpu *g)
 {
 	static const char *const names[OWN_COUNT] = { "km_empty", "km_probe", "km_count_other", "km_scrub", "km_write",
-		"km_read", "km_copy", "km_compare", "km_gather", "km_spin", "km_generate", "km_generate_rows" };
+		"km_read", "km_copy", "km_compare", "km_gather", "km_spin", "km_rate", "km_generate", "km_generate_rows" };
 	char *path = spawn_libexec("gpu_kernels.fatbin");
 	struct buf image = BUF_INIT, err = BUF_INIT;
 
@@ -169,6 +169,7 @@ gpu_start(struct gpu *g, int device_number, int socket)
 	g->multiprocessors = attribute(g->device, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
 	g->shared_bytes = attribute(g->device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
 	g->l2_bytes = attribute(g->device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
+	g->clock_khz = attribute(g->device, CU_DEVICE_ATTRIBUTE_CLOCK_RATE);
 	reserve_arena(g);
 	gpu_must(CALL(cuStreamCreate, &g->stream[PLAN_GIVEN_STREAM], CU_STREAM_NON_BLOCKING), "making a stream");
 	gpu_must(CALL(cuEventCreate, &g->edge, CU_EVENT_DISABLE_TIMING), "making an event");

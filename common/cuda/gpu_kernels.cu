@@ -94,6 +94,23 @@ km_spin(uint64_t nanoseconds)
 	while (now - begin < nanoseconds);
 }
 
+/* Ticks of the multiprocessor's clock, and the nanoseconds that they took. */
+extern "C" __global__ void
+km_rate(uint64_t nanoseconds, uint64_t *figures)
+{
+	uint64_t begin, now;
+
+	asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+	int64_t ticks = clock64();
+	do
+		asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+	while (now - begin < nanoseconds);
+	if (threadIdx.x == 0) {
+		figures[0] = (uint64_t)(clock64() - ticks);
+		figures[1] = now - begin;
+	}
+}
+
 /* ---- comparison by the rules of tensor/compare.h, everything in double or in exact integers */
 
 struct comparison {

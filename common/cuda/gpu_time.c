@@ -15,7 +15,9 @@
 #include "rec/json.h"
 
 enum { FLUSH_BYTES = 512 << 20, STEP_PAIRS = 20, EMPTY_LAUNCHES = 40, DIRECT_OPERATIONS = 30, SPIN_NS = 60000,
-	SPIN_NS_OPERATION = 8000, WARM_LAUNCHES = 5, WARM_MS = 80, COPY_RUNS = 20, JUDGED_ONE_IN = 12 };
+	SPIN_NS_OPERATION = 8000, WARM_LAUNCHES = 5, WARM_MS = 80, UP_LAUNCHES = 8, RATE_NS = 50000, COPY_RUNS = 20, JUDGED_ONE_IN = 12 };
+
+#define CLOCK_SHARE 0.97
 
 /* xorshift64*: the order of pairs, and which launches are judged. */
 uint32_t
@@ -34,50 +36,6 @@ stream_of(const struct timing *t)
 }
 
 /* ---- memory before a launch */
-
-static CUresult
-generate(struct timing *t, uint32_t number, const struct gpu_region *r, uint64_t launch)
-{
-	struct generate_job job = t->inputs[number];
-	uint64_t first = 0, count = job.count, rows = job.extent ? job.count / job.extent : 0;
-	uint32_t element_bytes = r->element_bytes;
-	CUdeviceptr out = r->address - CUDA_ARENA + t->g->base;
-
-	if (!r->bytes)
-		return CUDA_SUCCESS;
-	/* The first draw is that of the workload's key; others differ, and as much among themselves. */
-	job.key[0] ^= (uint32_t)launch * 0x9E3779B9u;
-	job.key[1] ^= (uint32_t)(launch >> 32);
-	if (job.distribution == GENERATE_PROBABILITY) {
-		void *arguments[] = { &job, &first, &rows, &element_bytes, &out };
-		return gpu_own_launch(t->g, OWN_GENERATE_ROWS, rows < 65536 ? (uint32_t)rows : 65536, 0, stream_of(t), arguments);
-	}
-	void *arguments[] = { &job, &first, &count, &element_bytes, &out };
-	return gpu_own_launch(t->g, OWN_GENERATE, (uint32_t)((count + 255) / 256 < 8192 ? (count + 255) / 256 : 8192), 0,
-		stream_of(t), arguments);
-}
-
-CUresult
-timing_generate(struct timing *t, uint64_t launch)
-{
-	CUresult result = CUDA_SUCCESS;
-	uint32_t number = 0;
-
-	for (uint32_t i = 0; i < t->g->regions && result == CUDA_SUCCESS; i++) {
-		struct gpu_region *r = &t->g->region[i];
-
-		if (r->output || r->scratch)
-			continue;
-		gpu_allow_writes(t->g, r, true);
-		result = generate(t, number++, r, launch);
-	}
-	if (result == CUDA_SUCCESS)
-		result = CALL(cuStreamSynchronize, stream_of(t));
-	for (uint32_t i = 0; i < t->g->regions && result == CUDA_SUCCESS; i++)
-		if (!t->g->region[i].output && !t->g->region[i].scratch)
-			gpu_allow_writes(t->g, &t->g->region[i], false);
-	return result;
-}
 
 static CUresult
 put_back(struct timing *t, struct timing_side *side, int poison)
@@ -181,7 +139,7 @@ timing_launch(struct timing *t, struct timing_side *side, struct timing_sample *
 CUresult
 timing_prepared_launch(struct timing *t, struct timing_side *side, uint64_t launch, struct timing_sample *s)
 {
-	CUresult result = timing_generate(t, launch);
+	CUresult result = timing_show_inputs(t, launch);
 
 	if (result == CUDA_SUCCESS)
 		result = put_back(t, side, (int)(launch & 1));
@@ -307,16 +265,38 @@ measure_empty(struct timing *t)
 	return result;
 }
 
-/* An idle GPU has low clocks. */
+/* Is a multiprocessor's clock near the highest? */
+static CUresult
+clock_is_up(struct timing *t, bool *up)
+{
+	uint64_t nanoseconds = RATE_NS, figures[2] = { 0, 1 };
+	void *arguments[] = { &nanoseconds, &t->g->figures };
+	CUresult result = gpu_own_launch(t->g, OWN_RATE, 1, 0, stream_of(t), arguments);
+
+	if (result == CUDA_SUCCESS)
+		result = CALL(cuMemcpyDtoHAsync, figures, t->g->figures, sizeof figures, stream_of(t));
+	if (result == CUDA_SUCCESS)
+		result = CALL(cuStreamSynchronize, stream_of(t));
+	*up = result == CUDA_SUCCESS && (double)figures[0] * 1e6 > CLOCK_SHARE * t->g->clock_khz * (double)figures[1];
+	return result;
+}
+
+/* An idle GPU has low clocks. Work raises them; one that its power holds below the highest gets some time for it. */
 static CUresult
 raise_clocks(struct timing *t)
 {
-	double begin = (double)clock_ns() / 1e3;
+	uint64_t begin = clock_ns();
 	CUresult result = CUDA_SUCCESS;
-	struct timing_sample s;
 
-	while ((double)clock_ns() / 1e3 - begin < WARM_MS * 1e3 && result == CUDA_SUCCESS)
+	for (int up = 0; up < UP_LAUNCHES && clock_ns() - begin < WARM_MS * 1000000ull && result == CUDA_SUCCESS;) {
+		struct timing_sample s;
+		bool is_up = false;
+
 		result = timing_launch(t, NULL, &s);
+		if (result == CUDA_SUCCESS)
+			result = clock_is_up(t, &is_up);
+		up = is_up ? up + 1 : 0;
+	}
 	return result;
 }
 
@@ -348,6 +328,8 @@ timing_start(struct timing *t)
 	result = make_graph(t, &t->candidate);
 	if (result == CUDA_SUCCESS && t->has_baseline)
 		result = make_graph(t, &t->baseline);
+	if (result == CUDA_SUCCESS)
+		result = timing_make_inputs(t);
 	if (result == CUDA_SUCCESS)
 		result = raise_clocks(t);
 	if (result == CUDA_SUCCESS)

@@ -6,7 +6,7 @@
 #include "cuda/gpu_stats.h"
 #include "tensor/generate.h"
 
-enum { TIMING_MAX_PAIRS = 1000 };
+enum { TIMING_MAX_PAIRS = 1000, TIMING_INPUT_SETS = 8 };
 
 struct timing_sample {
 	double event_us, gap_us, host_us;	/* start to end; P to start; start to end by the host, NAN: not seen in time */
@@ -38,6 +38,8 @@ struct timing_compared {
 struct timing {
 	struct gpu *g;
 	struct generate_job *inputs;	/* of the inputs in order */
+	CUmemGenericAllocationHandle set[TIMING_INPUT_SETS][GPU_MAX_BUFFERS];	/* memory of inputs, by set and region */
+	uint32_t sets, shown;			/* shown: the set that is mapped */
 	const json_t *job;
 	struct timing_side candidate, baseline, empty;
 	bool has_baseline;
@@ -58,7 +60,6 @@ uint32_t timing_draw(struct timing *t, uint32_t below);
 
 /* ---- gpu_time.c */
 CUresult timing_start(struct timing *t);
-CUresult timing_generate(struct timing *t, uint64_t launch);
 CUresult timing_launch(struct timing *t, struct timing_side *side, struct timing_sample *s);
 CUresult timing_prepared_launch(struct timing *t, struct timing_side *side, uint64_t launch, struct timing_sample *s);
 /* Pairs of a against b until the interval is narrow. A side against itself gives the noise. */
@@ -66,6 +67,14 @@ CUresult timing_run(struct timing *t, struct timing_side *a, struct timing_side 
 	struct timing_ratio *out);
 double timing_median_us(const struct timing_side *side);
 void timing_check_clock(struct timing *t, struct timing_side *side, const char *name);
+
+/* ---- gpu_inputs.c */
+/* Makes the inputs where they are mapped, for a launch: 0 is the workload's own draw. */
+CUresult timing_generate(struct timing *t, uint64_t launch);
+/* Makes the sets of inputs for timed launches; the first is what is there. */
+CUresult timing_make_inputs(struct timing *t);
+/* The inputs of a launch, read-only: one of the sets, or made anew where memory holds no second one. */
+CUresult timing_show_inputs(struct timing *t, uint64_t launch);
 
 /* ---- gpu_judge.c */
 /* Copies the outputs away, to memory that is not mapped while anything runs. */
