@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "agent/tools.h"
+#include "eval/torch_time.h"
 #include "math/latex.h"
 #include "rec/json.h"
 
@@ -271,6 +272,17 @@ add_counters(struct buf *out, const json_t *counters)
 	}
 }
 
+static void
+add_pytorch(struct buf *out, const json_t *timing)
+{
+	struct buf times = BUF_INIT;
+
+	torch_times_text(timing, &times);
+	if (times.len)
+		buf_addf(out, "The same there by %s.\n", times.data + 2);
+	buf_release(&times);
+}
+
 json_t *
 prompt_optimize(const struct task *t, const struct guidance *g, const struct sections *s, const char *solution_id,
 	json_t **used)
@@ -284,6 +296,7 @@ prompt_optimize(const struct task *t, const struct guidance *g, const struct sec
 		buf_addf(&text, "The solution is correct on all visible workloads, and takes %.6g us on workload %s, of which an empty "
 			"kernel takes %.3g.\n", rec_json_number(timing, "median_us", NAN), rec_json_string(v.decisive, "workload", ""),
 			rec_json_number(timing, "empty_kernel_us", NAN));
+		add_pytorch(&text, timing);
 		buf_adds(&text, "\nMake it faster without making it wrong: name what takes most, change one thing, test it, "
 			"and submit the result.\n");
 	} else {

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "agent/policy.h"
+#include "eval/torch_time.h"
 #include "rec/json.h"
 
 /* What the engine calls the source in all messages. */
@@ -228,6 +229,14 @@ add_reason(struct buf *out, const json_t *e)
 }
 
 static void
+add_time(struct buf *out, const json_t *timing)
+{
+	buf_addf(out, "time on a GPU: %.6g us", rec_json_number(timing, "median_us", NAN));
+	torch_times_text(timing, out);
+	buf_addc(out, '\n');
+}
+
+static void
 add_failure(struct buf *out, const struct task *t, const json_t *e)
 {
 	const char *log = rec_json_string(e, "compile_log", NULL);
@@ -296,7 +305,7 @@ tools_describe(const struct task *t, const json_t *evaluations, struct buf *out)
 			buf_addf(out, "cost: %.15g\n", rec_json_number(e, "cost", NAN));
 		const json_t *timing = json_object_get(e, "timing");
 		if (!failure && timing)
-			buf_addf(out, "time on a GPU: %.6g us\n", rec_json_number(timing, "median_us", NAN));
+			add_time(out, timing);
 	}
 }
 

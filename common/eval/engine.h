@@ -11,6 +11,7 @@
 #include "eval/eval.h"
 #include "eval/gpu.h"
 #include "eval/oracle.h"
+#include "eval/torch_time.h"
 #include "store/store.h"
 
 struct eval {
@@ -24,6 +25,7 @@ struct eval {
 	char target[16];	/* names device and architecture in the record: "ptx-sm_90" */
 	const char *profile;	/* of the GPU that answers what host code asks */
 	struct gpu_pool *gpus;	/* NULL: the PTX machine */
+	struct torch_times *torch_times;	/* as gpus */
 	struct counters *counters;	/* NULL: hardware counters are not asked for */
 	atomic_uint_fast64_t run, stored;
 };

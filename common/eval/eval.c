@@ -14,7 +14,7 @@
 
 enum { PRINTED_BYTES = 1024, TRIAL_VISIBLE = 0, TRIAL_FINAL = 1, TRIAL_BETWEEN = 1000000 };
 
-struct eval_args eval_args = { .store = "out/store", .device = "cpu", .python = "/usr/bin/python3" };
+struct eval_args eval_args = { .store = "out/store", .device = "cpu", .python = "/usr/bin/python3", .baseline = "auto" };
 
 const struct opt eval_option_table[] = {
 	{ 0, "store", OPT_STRING, &eval_args.store, "DIR", "keep answers, builds and evaluations in DIR", 0, 0 },
@@ -26,6 +26,9 @@ const struct opt eval_option_table[] = {
 	{ 0, "python", OPT_STRING, &eval_args.python, "PROGRAM", "run PyTorch references with PROGRAM (/usr/bin/python3)", 0, 0 },
 	{ 0, "counters", OPT_STRING, &eval_args.counters, "PROGRAM",
 		"count on a GPU by PROGRAM, Nsight Compute (ncu), what limits each launch of a timed solution", 0, 0 },
+	{ 0, "baseline", OPT_STRING, &eval_args.baseline, "auto|torch|none",
+		"on a GPU, time the PyTorch module of a task beside its solutions: where that can be done (auto), or else end with "
+		"69 (torch), or not at all (none)", 0, 0 },
 	{ 0, NULL, OPT_FLAG, NULL, NULL, NULL, 0, 0 },
 };
 
@@ -47,9 +50,9 @@ open_device(const char *device, struct gpu_pool **gpus, int *status, struct buf 
 	return *gpus ? 0 : -1;
 }
 
-/* What is said for the PTX machine only. 0, or -1 with a sentence. */
+/* Options that go with one device only, or have a value that is none. 0, or -1 with a sentence. */
 static int
-check_options(int *arch, struct buf *err)
+check_options(int *arch, enum torch_want *want, struct buf *err)
 {
 	bool machine = !strcmp(eval_args.device, "cpu");
 
@@ -58,6 +61,8 @@ check_options(int *arch, struct buf *err)
 		return buf_err(err, "--schedule orders what runs on the PTX machine: it goes with --device cpu only");
 	if (eval_args.arch && !machine)
 		return buf_err(err, "--arch is for the PTX machine: on a GPU, code is compiled for that GPU");
+	if (torch_want_from_name(eval_args.baseline, want))
+		return buf_err(err, "--baseline %s: it is auto, torch or none", eval_args.baseline);
 	if (eval_args.arch)
 		*arch = cuda_arch_parse(eval_args.arch, err);
 	return *arch < 0 ? -1 : 0;
@@ -67,10 +72,11 @@ struct eval *
 eval_open(uint64_t seed, int *status, struct buf *err)
 {
 	struct gpu_pool *gpus;
+	enum torch_want want;
 	int arch;
 
 	*status = EX_USAGE;
-	if (check_options(&arch, err))
+	if (check_options(&arch, &want, err))
 		return NULL;
 	*status = EX_UNAVAILABLE;
 	if (sandbox_require(SANDBOX_UNSET, err) || !cuda_toolkit_version(err) ||
@@ -91,6 +97,7 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
 	e->gpus = gpus;
+	e->torch_times = gpus ? torch_times_new(store, gpus, eval_args.python, want) : NULL;
 	e->counters = gpus && eval_args.counters ? counters_open(eval_args.counters) : NULL;
 	e->arch = arch;
 	e->profile = cuda_arch_profile(arch, NULL);
@@ -106,6 +113,7 @@ eval_close(struct eval *e)
 		return;
 	cuda_checker_free(e->checker);
 	counters_free(e->counters);
+	torch_times_free(e->torch_times);
 	gpu_pool_close(e->gpus);
 	oracle_free(e->oracle);
 	store_close(e->store);

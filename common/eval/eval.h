@@ -27,6 +27,7 @@ struct eval_args {
 	const char *device;	/* --device cpu|cuda[:LIST] */
 	const char *arch;	/* --arch sm_80|sm_89|sm_90, of the PTX machine; NULL: sm_90. A GPU has its own */
 	const char *python;	/* --python PROGRAM, which runs PyTorch references */
+	const char *baseline;	/* --baseline auto|torch|none: whether PyTorch is timed on a GPU */
 	const char *counters;	/* --counters PROGRAM: Nsight Compute, to count on a GPU; NULL: nothing is counted */
 	uint64_t schedule;	/* --schedule SEED of km-verify: order of blocks and warps on the PTX machine; 0: the plain one */
 };

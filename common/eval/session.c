@@ -41,11 +41,31 @@ session_find_out(struct session *s, const struct question *q, json_t **evaluatio
 	return 0;
 }
 
+/* PyTorch's times into the record of a solution that was timed. A record that was kept without them stays so, unless
+ * they are required. 0, or -1: ours. */
+static int
+add_pytorch(struct session *s, const struct question *q, json_t *evaluation, struct buf *err)
+{
+	json_t *timing = json_object_get(evaluation, "timing");
+	int missing = 0;
+
+	if (s->eval->torch_times && timing && !strcmp(evaluation_status(evaluation), "PASSED"))
+		missing = torch_times_add(s->eval->torch_times, q->task, q->workload, s->eval->seed, timing, err);
+	if (missing > 0)
+		eval_misses_something(s->eval);
+	return missing ? -1 : 0;
+}
+
 static int
 answer(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
 {
 	int known = question_recall(s->eval, q, evaluation, err);
+	bool bare = known == 1 && s->eval->torch_times && torch_times_are_required(s->eval->torch_times);
 
+	if (bare && add_pytorch(s, q, *evaluation, err)) {
+		json_decref(*evaluation);
+		return -1;
+	}
 	if (known)
 		return known < 0 ? -1 : 0;
 	if (session_find_out(s, q, evaluation, err))
@@ -53,7 +73,7 @@ answer(struct session *s, const struct question *q, json_t **evaluation, struct 
 	/* A compiler or host code that met the wall clock may have met a slow machine. */
 	if (!strcmp(evaluation_status(*evaluation), "TIMEOUT") && !json_object_get(*evaluation, "counters"))
 		return 0;
-	if (question_remember(s->eval, q, *evaluation, err)) {
+	if (add_pytorch(s, q, *evaluation, err) || question_remember(s->eval, q, *evaluation, err)) {
 		json_decref(*evaluation);
 		return -1;
 	}

@@ -430,6 +430,18 @@ is_missing(const struct torch_times *times, const json_t *pytorch, struct buf *e
 	return 1;
 }
 
+bool
+torch_times_are_required(const struct torch_times *times)
+{
+	return times->want == TORCH_REQUIRED;
+}
+
+static bool
+has_times(const json_t *timing)
+{
+	return json_object_get(json_object_get(json_object_get(timing, "pytorch"), "eager"), "median_us") != NULL;
+}
+
 int
 torch_times_add(struct torch_times *times, const struct task *t, const struct task_workload *w, uint64_t seed,
 	json_t *timing, struct buf *err)
@@ -437,7 +449,7 @@ torch_times_add(struct torch_times *times, const struct task *t, const struct ta
 	const json_t *report;
 	json_t *pytorch = NULL;
 
-	if (times->want == TORCH_NEVER || !t->reference || !t->reference_is_torch)
+	if (times->want == TORCH_NEVER || !t->reference || !t->reference_is_torch || has_times(timing))
 		return 0;
 	pthread_mutex_lock(&times->lock);
 	if (!times->asked && ask_version(times, err)) {

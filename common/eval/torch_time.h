@@ -23,8 +23,9 @@ struct torch_times;
 struct torch_times *torch_times_new(struct store *store, struct gpu_pool *pool, const char *python, enum torch_want want);
 void torch_times_free(struct torch_times *times);
 
-/* Adds "pytorch" to a `timing` of this workload, unless there is nothing to add: the task has no module. seed: of the
- * engine. 0; 1 with a sentence: it was required, and cannot be had here; -1 with a sentence: infrastructure. */
+bool torch_times_are_required(const struct torch_times *times);
+/* Adds "pytorch" to a `timing` of this workload, unless it has times or the task has no module. seed: of the engine. 0; 1 with a
+ * sentence: it was required, and cannot be had here; -1 with a sentence: infrastructure. */
 int torch_times_add(struct torch_times *times, const struct task *t, const struct task_workload *w, uint64_t seed,
 	json_t *timing, struct buf *err);
 /* Appends ", PyTorch eager 318 us (this is 1.19 times as fast)" and the like for torch.compile, as far as a timing has them. */

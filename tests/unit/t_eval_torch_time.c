@@ -16,6 +16,7 @@
 
 #include "base/io.h"
 #include "base/spawn.h"
+#include "eval/eval.h"
 #include "eval/torch_time.h"
 #include "rec/json.h"
 #include "sandbox/sandbox.h"
@@ -340,6 +341,97 @@ tasks_without_a_module_and_runs_without_a_wish_get_nothing(void **unused)
 	json_decref(timing);
 }
 
+/* ---- by the engine */
+
+/* The bench evaluation of a solution that the driver knows by its kernel's name, by an engine of its own. NULL: it failed,
+ * and *failure is the exit status that this calls for. Returned owned. */
+static json_t *
+evaluate(const char *baseline, const char *program, int *failure)
+{
+	static const char source[] = "#include <stdint.h>\n"
+		"extern \"C\" __global__ void standin_works(const float *x, float *y, int64_t n) { if (n) y[0] = x[0]; }\n"
+		"extern \"C\" void solve(const float *x, const float *z, float *y, int64_t N, cudaStream_t stream)\n"
+		"{ standin_works<<<1, 32, 0, stream>>>(x, y, N); }\n";
+	struct eval_summary summary;
+	struct buf err = BUF_INIT;
+	json_t *list = NULL, *evaluation = NULL;
+	int status;
+
+	eval_args.baseline = baseline;
+	eval_args.python = program;
+	struct eval *engine = eval_open(7, &status, &err);
+	if (!engine)
+		fail_msg("%s", buf_str(&err));
+	struct task *t = task_of("return x * 2 # by the engine");
+	if (!eval_solution(engine, t, source, EVAL_VISIBLE, &list, &summary, &err)) {
+		assert_string_equal(summary.status, "PASSED");
+		evaluation = json_incref((json_t *)summary.decisive);
+		assert_string_equal(rec_json_string(evaluation, "workload", ""), "real");
+	}
+	*failure = evaluation ? 0 : eval_failure(engine);
+	json_decref(list);
+	task_free(t);
+	eval_close(engine);
+	buf_release(&err);
+	return evaluation;
+}
+
+static bool
+has_eager(const json_t *evaluation)
+{
+	return json_object_get(mode_of(json_object_get(evaluation, "timing"), "eager"), "median_us") != NULL;
+}
+
+/* In this order, on one store: no wish, a record that was kept, and a requirement, which completes it. */
+static void
+the_engine_adds_them(void **unused)
+{
+	struct buf no_cuda = BUF_INIT, store_folder = BUF_INIT;
+	int failure;
+
+	(void)unused;
+	buf_addf(&no_cuda, "%s/no-cuda/bin/python3", folder);
+	buf_addf(&store_folder, "%s/engine", folder);
+	eval_args.store = store_folder.data;
+	eval_args.device = "cuda:0";
+	json_t *without = evaluate("none", python, &failure), *kept = evaluate("auto", python, &failure);
+	assert_non_null(json_object_get(without, "timing"));
+	assert_null(json_object_get(json_object_get(without, "timing"), "pytorch"));
+	assert_true(json_equal(without, kept));
+	assert_null(evaluate("torch", no_cuda.data, &failure));
+	assert_int_equal(failure, 69);
+	json_t *completed = evaluate("torch", python, &failure);
+	assert_true(has_eager(completed));
+	json_decref(without);
+	json_decref(kept);
+	json_decref(completed);
+	/* and at once in a store that has nothing */
+	buf_adds(&store_folder, "-too");
+	eval_args.store = store_folder.data;
+	json_t *first = evaluate("auto", python, &failure), *second = evaluate("none", python, &failure);
+	assert_true(has_eager(first));
+	assert_true(json_equal(first, second));
+	json_decref(first);
+	json_decref(second);
+	buf_release(&no_cuda);
+	buf_release(&store_folder);
+}
+
+static void
+other_baselines_are_refused(void **unused)
+{
+	struct buf err = BUF_INIT;
+	int status = 0;
+
+	(void)unused;
+	eval_args.baseline = "pytorch";
+	assert_null(eval_open(7, &status, &err));
+	assert_int_equal(status, 64);
+	assert_string_equal(buf_str(&err), "--baseline pytorch: it is auto, torch or none");
+	eval_args.baseline = "auto";
+	buf_release(&err);
+}
+
 static void
 options_have_three_values(void **unused)
 {
@@ -424,6 +516,8 @@ main(void)
 		cmocka_unit_test(a_failure_to_compile_costs_nothing_else),
 		cmocka_unit_test(hostile_modules_get_a_reason),
 		cmocka_unit_test(what_is_missing_is_said),
+		cmocka_unit_test(other_baselines_are_refused),
+		cmocka_unit_test(the_engine_adds_them),
 		cmocka_unit_test(tasks_without_a_module_and_runs_without_a_wish_get_nothing),
 	};
 
