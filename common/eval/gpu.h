@@ -1,5 +1,5 @@
 /* The supervisor of GPU workers: GPUs that are healthy, processes that wait ready with a context, one candidate each,
- * one command on a GPU at a time, a watchdog, and a probe after every failure. Only it turns answers into results.
+ * checks side by side and timing alone, a watchdog, and a probe after every failure. Only it turns answers into results.
  *
  * Between processes a GPU is shared by a lock file named after its UUID, in /run/lock or else /tmp
  * (kernelmosaic-gpu-UUID.lock): checks hold it shared, timed sections alone. */
@@ -24,7 +24,10 @@ const char *gpu_pool_target(const struct gpu_pool *pool);
 /* What the pool did so far. */
 struct gpu_counts {
 	uint64_t workers, commands, kills, probes, failed_probes, retired;
-	double command_seconds, pool_seconds;	/* a GPU was given work; the pool was open, times the GPUs */
+	double pool_seconds;			/* the pool was open, times the GPUs */
+	double command_seconds, alone_seconds;	/* a GPU had a command; one that times */
+	double start_seconds;			/* of making contexts, one after the other */
+	double worker_wait_seconds, turn_wait_seconds;	/* candidates waited for a worker, and for their turn */
 };
 void gpu_pool_counts(struct gpu_pool *pool, struct gpu_counts *counts);
 

@@ -1,35 +1,31 @@
-/* GPUs in, ready workers out. Starting a worker takes 0.3 s and running a candidate a few ms, so threads start workers
- * ahead of need. Who fails is replaced at once, the GPU is asked to run a known kernel, and one that cannot is not
+/* GPUs in, ready workers out. Starting a worker takes 0.3 s, ending one 0.1 s and checking a candidate a few ms, so
+ * threads start workers ahead of need, and others end them. Who fails is replaced at once, the GPU is asked to run a known kernel, and one that cannot is not
  * used again. */
 #include "eval/gpu_pool.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/num.h"
 #include "rec/json.h"
 
-/* SPARES wait on each GPU, STARTERS threads make them. */
-enum { MAX_GPUS = 64, SPARES = 6, STARTERS = 3, START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3,
+/* SPARES wait on each GPU, STARTERS threads make them; up to MAX_ENDING wait for ENDERS threads. */
+enum { MAX_GPUS = 64, SPARES = 6, FEW_SPARES = 2, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16, START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3,
 	MIN_SM = 90 };
 
 struct device {
 	struct gpu_pool *pool;
-	int number, lock;
+	int number;
 	char uuid[64];
 	json_t *description;
-	pthread_mutex_t turn;		/* one command at a time */
-	pthread_t starter[STARTERS];
+	struct gpu_gate gate;
+	pthread_t starter[STARTERS], ender[ENDERS];
 	/* below: guarded by the pool's mutex */
-	struct gpu_worker *spare[SPARES];
-	int spares, starting, sessions, failed_starts, alone;	/* alone: commands that want or have the GPU alone */
+	struct gpu_worker *spare[SPARES], *ending[MAX_ENDING];
+	int spares, endings, starting, sessions, failed_starts;
 	bool retired;
 };
 
@@ -77,42 +73,12 @@ take_start(struct device *d, struct gpu_worker *w, const struct buf *why)
 	pthread_cond_broadcast(&pool->changed);
 }
 
+/* How many are to wait. A session that is alone, one candidate after another, shall not have to wait with its timing
+ * until a worker for a later one has started. */
 static int
-open_lock(const char *uuid, struct buf *err)
+wanted_spares(const struct device *d)
 {
-	static const char *const folders[] = { "/run/lock", "/tmp" };
-	struct buf path = BUF_INIT;
-	int lock = -1;
-
-	for (int i = 0; i < 2 && lock < 0; i++) {
-		buf_reset(&path);
-		buf_addf(&path, "%s/kernelmosaic-gpu-%s.lock", folders[i], uuid);
-		/* Another user's file in a sticky folder may be opened, but not with O_CREAT. */
-		lock = open(buf_str(&path), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-		if (lock < 0)
-			lock = open(buf_str(&path), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT, 0666);
-		if (lock >= 0)
-			fchmod(lock, 0666);
-	}
-	if (lock < 0)
-		buf_err(err, "cannot make the lock of GPU %s in /run/lock or /tmp", uuid);
-	buf_release(&path);
-	return lock;
-}
-
-/* Other processes time things too: the lock of a descriptor of its own keeps out of their way. */
-static struct gpu_worker *
-start_shared(const struct device *d, struct buf *why)
-{
-	int lock = open_lock(d->uuid, why);
-
-	if (lock < 0)
-		return NULL;
-	while (flock(lock, LOCK_SH))
-		;
-	struct gpu_worker *w = gpu_worker_start(d->number, START_WALL_MS, why);
-	close(lock);
-	return w;
+	return d->sessions == 1 ? FEW_SPARES : SPARES;
 }
 
 static void *
@@ -125,15 +91,20 @@ start_workers(void *context)
 	for (;;) {
 		struct buf why = BUF_INIT;
 
-		/* Making a context is work for the GPU: not while something is timed. */
-		while (!pool->closing && !d->retired && (d->spares + d->starting >= SPARES || (d->alone && d->spares)))
+		while (!pool->closing && !d->retired && d->spares + d->starting >= wanted_spares(d))
 			pthread_cond_wait(&pool->changed, &pool->mutex);
 		if (pool->closing || d->retired)
 			break;
 		d->starting++;
 		pthread_mutex_unlock(&pool->mutex);
-		struct gpu_worker *w = start_shared(d, &why);
+		/* Making a context is work for the GPU: not while something is timed. */
+		gpu_gate_enter(&d->gate, GPU_SHARED);
+		double begin = clock_seconds();
+		struct gpu_worker *w = gpu_worker_start(d->number, START_WALL_MS, &why);
+		double seconds = clock_seconds() - begin;
+		gpu_gate_leave(&d->gate, GPU_SHARED);
 		pthread_mutex_lock(&pool->mutex);
+		pool->counts.start_seconds += seconds;
 		take_start(d, w, &why);
 		buf_release(&why);
 	}
@@ -153,6 +124,51 @@ take_spare(struct device *d)
 	memmove(d->spare, d->spare + 1, (size_t)--d->spares * sizeof *d->spare);
 	pthread_cond_broadcast(&d->pool->changed);
 	return w;
+}
+
+/* ---- ending workers */
+
+/* What is left of them at the end of the pool is ended as well. */
+static void *
+end_workers(void *context)
+{
+	struct device *d = context;
+	struct gpu_pool *pool = d->pool;
+
+	pthread_mutex_lock(&pool->mutex);
+	for (;;) {
+		while (!pool->closing && !d->endings)
+			pthread_cond_wait(&pool->changed, &pool->mutex);
+		if (!d->endings)
+			break;
+		struct gpu_worker *w = d->ending[--d->endings];
+		pthread_cond_broadcast(&pool->changed);
+		pthread_mutex_unlock(&pool->mutex);
+		/* Taking a context down is work for the GPU as well. */
+		gpu_gate_enter(&d->gate, GPU_SHARED);
+		gpu_worker_end(w);
+		gpu_gate_leave(&d->gate, GPU_SHARED);
+		pthread_mutex_lock(&pool->mutex);
+	}
+	pthread_mutex_unlock(&pool->mutex);
+	return NULL;
+}
+
+/* The pool's mutex is held. Not more than some wait to be ended, for each has memory on the GPU. */
+static void
+end_soon(struct device *d, struct gpu_worker *w)
+{
+	while (d->endings == MAX_ENDING)
+		pthread_cond_wait(&d->pool->changed, &d->pool->mutex);
+	d->ending[d->endings++] = w;
+	pthread_cond_broadcast(&d->pool->changed);
+}
+
+static void
+start_thread(pthread_t *thread, void *(*run)(void *), void *context)
+{
+	if (pthread_create(thread, NULL, run, context))
+		die(EX_OSERR, "cannot start a thread:");
 }
 
 /* ---- opening */
@@ -212,10 +228,10 @@ add_devices(struct gpu_pool *pool, const json_t *all, const char *list, int *sta
 		*d = (struct device){ .pool = pool, .number = number, .description = json_incref((json_t *)item) };
 		snprintf(d->uuid, sizeof d->uuid, "%s", uuid);
 		*status = EX_CANTCREAT;
-		d->lock = open_lock(uuid, err);
-		if (d->lock < 0)
+		if (gpu_gate_open(&d->gate, uuid, err)) {
+			json_decref(d->description);
 			return -1;
-		pthread_mutex_init(&d->turn, NULL);
+		}
 		pool->devices++;
 	}
 	*status = EX_USAGE;
@@ -245,8 +261,10 @@ gpu_pool_open(const char *list, int *status, struct buf *err)
 		pool->opened = clock_seconds();
 		for (int i = 0; i < pool->devices; i++)
 			for (int k = 0; k < STARTERS; k++)
-				if (pthread_create(&pool->device[i].starter[k], NULL, start_workers, &pool->device[i]))
-					die(EX_OSERR, "cannot start a thread:");
+				start_thread(&pool->device[i].starter[k], start_workers, &pool->device[i]);
+		for (int i = 0; i < pool->devices; i++)
+			for (int k = 0; k < ENDERS; k++)
+				start_thread(&pool->device[i].ender[k], end_workers, &pool->device[i]);
 	}
 	json_decref(all);
 	buf_release(&text);
@@ -268,11 +286,13 @@ gpu_pool_close(struct gpu_pool *pool)
 		for (int k = 0; k < STARTERS; k++)
 			if (d->starter[k])
 				pthread_join(d->starter[k], NULL);
+		for (int k = 0; k < ENDERS; k++)
+			if (d->ender[k])
+				pthread_join(d->ender[k], NULL);
 		while (d->spares)
 			gpu_worker_end(d->spare[--d->spares]);
-		close(d->lock);
+		gpu_gate_close(&d->gate);
 		json_decref(d->description);
-		pthread_mutex_destroy(&d->turn);
 	}
 	buf_release(&pool->why);
 	pthread_cond_destroy(&pool->changed);
@@ -292,6 +312,8 @@ gpu_pool_counts(struct gpu_pool *pool, struct gpu_counts *counts)
 {
 	pthread_mutex_lock(&pool->mutex);
 	*counts = pool->counts;
+	for (int i = 0; i < pool->devices; i++)
+		counts->command_seconds += gpu_gate_busy(&pool->device[i].gate);
 	counts->pool_seconds = (clock_seconds() - pool->opened) * pool->devices;
 	pthread_mutex_unlock(&pool->mutex);
 }
@@ -316,6 +338,7 @@ gpu_pool_enlist(struct gpu_session *session, struct buf *err)
 	struct gpu_pool *pool = session->pool;
 	int status = 0;
 
+	double begin = clock_seconds();
 	pthread_mutex_lock(&pool->mutex);
 	while (!session->worker) {
 		struct device *d = choose(pool);
@@ -329,6 +352,7 @@ gpu_pool_enlist(struct gpu_session *session, struct buf *err)
 		if (!session->worker)
 			d->sessions--;
 	}
+	pool->counts.worker_wait_seconds += clock_seconds() - begin;
 	pthread_mutex_unlock(&pool->mutex);
 	return status;
 }
@@ -353,11 +377,8 @@ gpu_session_close(struct gpu_session *session)
 	struct device *d = device_of(session);
 	pthread_mutex_lock(&d->pool->mutex);
 	d->sessions--;
+	end_soon(d, session->worker);
 	pthread_mutex_unlock(&d->pool->mutex);
-	/* Taking a context down is work for the GPU as well. */
-	pthread_mutex_lock(&d->turn);
-	gpu_worker_end(session->worker);
-	pthread_mutex_unlock(&d->turn);
 	session->worker = NULL;
 }
 
@@ -379,7 +400,10 @@ is_healthy(struct device *d)
 		return false;
 	buf_adds(&m.part[0], "{\"do\":\"probe\"}");
 	m.parts = 1;
-	if (gpu_worker_ask(w, &m, PROBE_WALL_MS, &signalled, &ended) == GPU_REPLY_OK && m.parts == 1) {
+	gpu_gate_enter(&d->gate, GPU_SHARED);
+	enum gpu_reply reply = gpu_worker_ask(w, &m, PROBE_WALL_MS, &signalled, &ended);
+	gpu_gate_leave(&d->gate, GPU_SHARED);
+	if (reply == GPU_REPLY_OK && m.parts == 1) {
 		struct buf why = BUF_INIT;
 		json_t *answer = rec_json_parse(buf_str(&m.part[0]), m.part[0].len, &why);
 
@@ -420,18 +444,7 @@ gpu_pool_distrust(struct gpu_session *session)
 	struct device *d = device_of(session);
 
 	gpu_session_close(session);
-	pthread_mutex_lock(&d->turn);
 	examine(d);
-	pthread_mutex_unlock(&d->turn);
-}
-
-static void
-set_alone(struct device *d, int change)
-{
-	pthread_mutex_lock(&d->pool->mutex);
-	d->alone += change;
-	pthread_cond_broadcast(&d->pool->changed);
-	pthread_mutex_unlock(&d->pool->mutex);
 }
 
 enum gpu_reply
@@ -439,30 +452,29 @@ gpu_pool_ask(struct gpu_session *session, struct message *m, uint64_t wall_ms, e
 	struct buf *ended)
 {
 	struct device *d = device_of(session);
+	double asked = clock_seconds();
 
-	set_alone(d, hold == GPU_ALONE ? 1 : 0);
-	pthread_mutex_lock(&d->turn);
-	while (flock(d->lock, hold == GPU_ALONE ? LOCK_EX : LOCK_SH))
-		;
+	gpu_gate_enter(&d->gate, hold);
 	double begin = clock_seconds();
+	gpu_gate_work(&d->gate, 1);
 	enum gpu_reply reply = gpu_worker_ask(session->worker, m, wall_ms, signalled, ended);
+	gpu_gate_work(&d->gate, -1);
 	double end = clock_seconds();
+	gpu_gate_leave(&d->gate, hold);
+	/* Not while the GPU is held: the probe may have to wait for a worker that starts. */
 	if (reply != GPU_REPLY_OK)
 		examine(d);
-	flock(d->lock, LOCK_UN);
-	pthread_mutex_unlock(&d->turn);
 	pthread_mutex_lock(&d->pool->mutex);
 	d->pool->counts.commands++;
 	d->pool->counts.kills += reply == GPU_REPLY_LATE;
-	d->pool->counts.command_seconds += end - begin;
+	d->pool->counts.turn_wait_seconds += begin - asked;
+	d->pool->counts.alone_seconds += hold == GPU_ALONE ? end - begin : 0;
 	pthread_mutex_unlock(&d->pool->mutex);
-	set_alone(d, hold == GPU_ALONE ? -1 : 0);
 	return reply;
 }
 
 /* ---- turns of others */
 
-/* By a lock of its own: taking a shared one on the device's own descriptor could change what a command holds. */
 int
 gpu_pool_take_turn(struct gpu_pool *pool, const char *uuid, enum gpu_hold hold, struct gpu_turn *turn, struct buf *err)
 {
@@ -473,26 +485,15 @@ gpu_pool_take_turn(struct gpu_pool *pool, const char *uuid, enum gpu_hold hold, 
 			d = &pool->device[i];
 	if (!d)
 		return buf_err(err, "GPU %s is none of those that are used", uuid);
-	*turn = (struct gpu_turn){ d, hold, open_lock(uuid, err) };
-	if (turn->lock < 0)
-		return -1;
-	if (hold == GPU_ALONE) {
-		set_alone(d, 1);
-		pthread_mutex_lock(&d->turn);
-	}
-	while (flock(turn->lock, hold == GPU_ALONE ? LOCK_EX : LOCK_SH))
-		;
+	*turn = (struct gpu_turn){ d, hold };
+	gpu_gate_enter(&d->gate, hold);
 	return 0;
 }
 
 void
 gpu_pool_end_turn(struct gpu_turn *turn)
 {
-	close(turn->lock);
-	if (turn->hold == GPU_ALONE) {
-		pthread_mutex_unlock(&turn->device->turn);
-		set_alone(turn->device, -1);
-	}
+	gpu_gate_leave(&turn->device->gate, turn->hold);
 }
 
 int

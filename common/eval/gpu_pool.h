@@ -5,12 +5,8 @@
 #include <jansson.h>
 
 #include "eval/gpu.h"
+#include "eval/gpu_gate.h"
 #include "eval/gpu_worker.h"
-
-enum gpu_hold {
-	GPU_SHARED,	/* other processes may check on the same GPU */
-	GPU_ALONE,	/* timing */
-};
 
 /* Gives the session a worker, if it has none, from a GPU that is not retired. 0, or -1 with a sentence. */
 int gpu_pool_enlist(struct gpu_session *session, struct buf *err);
@@ -28,9 +24,8 @@ const json_t *gpu_pool_device(const struct gpu_session *session);
 struct gpu_turn {
 	struct device *device;
 	enum gpu_hold hold;
-	int lock;
 };
-/* 0, or -1 with a sentence: no such GPU, or no lock. */
+/* 0, or -1 with a sentence: no such GPU. Ended by the same thread. */
 int gpu_pool_take_turn(struct gpu_pool *pool, const char *uuid, enum gpu_hold hold, struct gpu_turn *turn, struct buf *err);
 void gpu_pool_end_turn(struct gpu_turn *turn);
 /* That km-gpu takes. */

@@ -1,4 +1,4 @@
-/* batch [CANDIDATES [BAD [THREADS [timed]]]]: right and wrong candidates with some that crash, hang or corrupt their
+/* batch [CANDIDATES [BAD [THREADS [timed|checked]]]]: right and wrong candidates with some that crash, hang or corrupt their
  * context mixed in, all evaluated on a GPU; then the same without those, in a fresh store. Prints how long it took, how
  * busy the GPU was kept, and how many verdicts of the others differ between the two runs. Exit 1 when one does. */
 #include <pthread.h>
@@ -14,13 +14,20 @@
 
 enum { MAX_CANDIDATES = 2000, BENCH_ELEMENTS = 30000000 };
 
+/* Every fourth never ends. */
 static const char *const bad_bodies[] = {
-	"while (clock64() >= 0) ;",		/* never ends */
+	"while (clock64() >= 0) ;",
 	"y[(i + 1) << 40] = 1;",					/* illegal address */
 	"*(double *)((char *)y + 4) = x[0];",				/* misaligned */
 	"__trap();",
 	"((float *)x)[i] = 0;",						/* writes an input */
 };
+
+static const char *
+bad_body(int number)
+{
+	return bad_bodies[number % 4 ? 1 + (number - number / 4 - 1) % 4 : 0];
+}
 
 static struct candidate {
 	char *source;
@@ -38,7 +45,7 @@ make_candidates(int count, int bad)
 	for (int i = 0; i < count; i++) {
 		struct buf text = BUF_INIT;
 		bool is_bad = bad && i % (count / bad) == count / bad / 2;
-		const char *body = is_bad ? bad_bodies[(i / (count / bad)) % 5] : i % 7 == 3 ? "y[i] = 2 * x[i] + 1.01f;"
+		const char *body = is_bad ? bad_body(i / (count / bad)) : i % 7 == 3 ? "y[i] = 2 * x[i] + 1.01f;"
 			: i % 11 == 5 ? "if (i % 97) y[i] = 2 * x[i] + 1;" : "y[i] = 2 * x[i] + 1;";
 
 		/* Names and unrolling differ, so that no two are one build. */
@@ -116,9 +123,11 @@ run_all(int number, int threads, const char *folder)
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	double seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	gpu_pool_counts(eval_gpus(engine), &counts);
-	printf("run %s: %.1f s, GPU given work for %.1f s of it (%.0f%%), %llu workers, %llu commands, %llu killed, %llu probes, "
-		"%llu of them failed, %llu GPUs retired\n", number ? "without the bad ones" : "with the bad ones", seconds,
-		counts.command_seconds, 100 * counts.command_seconds / seconds, (unsigned long long)counts.workers,
+	printf("run %s: %.1f s; the GPU had a command for %.1f s of it (%.0f%%), a timing one for %.1f s; contexts took %.1f s to "
+		"make, one after the other; %d threads waited %.1f s for a worker and %.1f s for their turn; %llu workers, %llu commands, "
+		"%llu killed, %llu probes, %llu of them failed, %llu GPUs retired\n", number ? "without the bad ones" : "with the bad ones",
+		seconds, counts.command_seconds, 100 * counts.command_seconds / seconds, counts.alone_seconds, counts.start_seconds,
+		threads, counts.worker_wait_seconds, counts.turn_wait_seconds, (unsigned long long)counts.workers,
 		(unsigned long long)counts.commands, (unsigned long long)counts.kills, (unsigned long long)counts.probes,
 		(unsigned long long)counts.failed_probes, (unsigned long long)counts.retired);
 	fflush(stdout);
@@ -137,10 +146,10 @@ main(int argc, char **argv)
 	die_program = "batch";
 	if ((argc > 1 && num_u64(argv[1], 10, MAX_CANDIDATES, &count)) || (argc > 2 && num_u64(argv[2], 0, count, &bad)) ||
 	    (argc > 3 && num_u64(argv[3], 1, 64, &threads)))
-		die(EX_USAGE, "usage: batch [CANDIDATES [BAD [THREADS [timed]]]]");
+		die(EX_USAGE, "usage: batch [CANDIDATES [BAD [THREADS [timed|checked]]]]");
 	if (getenv("KM_SANDBOX") && sandbox_option(getenv("KM_SANDBOX"), &err))
 		die(EX_USAGE, "%s", buf_str(&err));
-	task = test_task(argc > 4 ? BENCH_ELEMENTS : 0);
+	task = test_task(argc > 4 && !strcmp(argv[4], "timed") ? BENCH_ELEMENTS : 0);
 	make_candidates((int)count, (int)bad);
 	run_all(0, (int)threads, folder);
 	run_all(1, (int)threads, folder);
