@@ -1,6 +1,9 @@
-/* noise [REPETITIONS]: how well the timing protocol repeats itself. Each evaluation times a kernel against the
- * same kernel in another build, REPETITIONS times (50); then against one that does 2% more. Prints a table. */
+/* noise [REPETITIONS [churn]]: how well the timing protocol repeats itself. Each evaluation times a kernel against the
+ * same kernel in another build, REPETITIONS times (50); then against one that does 2% more. Prints a table. With `churn`
+ * other processes make and end contexts on the GPU all the while, by no lock. */
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,10 +12,29 @@
 #include "cuda/gpu_stats.h"
 #include "cuda/record.h"
 #include "eval/bench.h"
+#include "eval/gpu_worker.h"
 #include "sandbox/sandbox.h"
 #include "task.h"
 
-enum { MAX_REPETITIONS = 200 };
+enum { MAX_REPETITIONS = 200, CHURNERS = 3 };
+
+static atomic_bool churning;
+static atomic_int churned;
+
+static void *
+churn(void *none)
+{
+	while (atomic_load(&churning)) {
+		struct buf err = BUF_INIT;
+		struct gpu_worker *w = gpu_worker_start(0, 60000, &err);
+
+		if (!w)
+			die(EX_TEMPFAIL, "%s", buf_str(&err));
+		gpu_worker_end(w);
+		atomic_fetch_add(&churned, 1);
+	}
+	return none;
+}
 
 /* Sizes for an H200: what is meant to take so long there. Copies move 8 bytes an element; chains multiply and add. */
 static const struct row {
@@ -129,8 +151,10 @@ main(int argc, char **argv)
 	int status;
 
 	die_program = "noise";
-	if (argc > 1 && num_u64(argv[1], 1, MAX_REPETITIONS, &repetitions))
-		die(EX_USAGE, "usage: noise [REPETITIONS]");
+	pthread_t churner[CHURNERS];
+
+	if ((argc > 1 && num_u64(argv[1], 1, MAX_REPETITIONS, &repetitions)) || (argc > 2 && strcmp(argv[2], "churn")))
+		die(EX_USAGE, "usage: noise [REPETITIONS [churn]]");
 	if (getenv("KM_SANDBOX") && sandbox_option(getenv("KM_SANDBOX"), &err))
 		die(EX_USAGE, "%s", buf_str(&err));
 	struct eval *engine = test_engine(folder);
@@ -138,8 +162,17 @@ main(int argc, char **argv)
 	if (!pool)
 		die(status, "%s", buf_str(&err));
 	buf_addf(&builds, "%s/builds", folder);
+	atomic_store(&churning, argc > 2);
+	for (int i = 0; i < CHURNERS && argc > 2; i++)
+		if (pthread_create(&churner[i], NULL, churn, NULL))
+			die(EX_OSERR, "cannot start a thread:");
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		measure(&rows[i], pool, engine, buf_str(&builds), rows[i].planted && repetitions > 10 ? 10 : (int)repetitions);
+	atomic_store(&churning, false);
+	for (int i = 0; i < CHURNERS && argc > 2; i++)
+		pthread_join(churner[i], NULL);
+	if (argc > 2)
+		printf("%d contexts were made and ended meanwhile\n", atomic_load(&churned));
 	gpu_pool_close(pool);
 	eval_close(engine);
 	io_remove_tree(folder, NULL);
