@@ -101,17 +101,7 @@ def one_of_theirs(path, extensions, stop):
     return out
 
 
-def theirs(which, files, extensions, seconds):
-    done = []
-    for path in files:
-        if time.time() - START > seconds:
-            print(f"theirs {which}: no time for {os.path.basename(path)} and what follows", flush=True)
-            break
-        r = one_of_theirs(path, extensions, START + seconds + 60)
-        print(f"theirs {which}: {json.dumps(r)}", flush=True)
-        if "failed" in r:
-            break
-        done.append(r)
+def summary_of(which, done):
     if not done:
         return None
     mean = lambda key: round(sum(r.get(key, 0) for r in done) / len(done), 3)
@@ -119,6 +109,26 @@ def theirs(which, files, extensions, seconds):
                "parts_each": {p: mean(p + "_s") for p in PARTS}}
     print(f"theirs {which}, one after another: {json.dumps(summary)}", flush=True)
     return summary
+
+
+def theirs(files, seconds):
+    """Each file with a cold cache, then at once with its build cached, so that a cut run has both."""
+    done = {"cold": [], "builds cached": []}
+    extensions = tempfile.mkdtemp(prefix="km-side-")
+    try:
+        for path in files:
+            for which in done:
+                if time.time() - START > seconds:
+                    print(f"theirs: no time for {os.path.basename(path)} ({which}) and what follows", flush=True)
+                    return done
+                r = one_of_theirs(path, extensions, START + seconds + 60)
+                print(f"theirs {which}: {json.dumps(r)}", flush=True)
+                if "failed" in r:
+                    return done
+                done[which].append(r)
+    finally:
+        shutil.rmtree(extensions, ignore_errors=True)
+    return done
 
 
 def ours(eight, files):
@@ -143,15 +153,11 @@ def main():
     a.add_argument("eight")
     a.add_argument("file", nargs="+")
     a = a.parse_args()
-    extensions = tempfile.mkdtemp(prefix="km-side-")
-    try:
-        mine = ours(a.eight, a.file) if a.only != "theirs" else {}
-        if a.only == "ours":
-            return
-        cold = theirs("cold", a.file[:a.other], extensions, a.seconds)
-        warm = theirs("warm", a.file[:cold["candidates"]], extensions, a.seconds) if cold else None
-    finally:
-        shutil.rmtree(extensions, ignore_errors=True)
+    mine = ours(a.eight, a.file) if a.only != "theirs" else {}
+    if a.only == "ours":
+        return
+    done = theirs(a.file[:a.other], a.seconds)
+    cold, warm = (summary_of(which, done[which]) for which in done)
     for which, other, phases in (("cold cache", cold, ["one by one, cold", "all at once, cold"]),
                                  ("builds cached", warm, ["one by one, builds cached", "all at once, builds cached"]),
                                  ("evaluations stored; the other side's builds cached", warm, ["one by one, evaluations stored", "all at once, evaluations stored"])):
