@@ -138,8 +138,9 @@ $(LIBEXEC)/profiles/%: common/cuda/profiles/%
 	@mkdir -p $(@D)
 	$(Q)cp $< $@
 
-# The GPU worker's own kernels: machine code of sm_90, and PTX for later GPUs.
-$(LIBEXEC)/gpu_kernels.fatbin: NVCC_FLAGS := -gencode 'arch=compute_90,code=[sm_90,compute_90]' -fatbin
+# The GPU worker's own kernels: machine code of the GPUs that are measured with, and the oldest's PTX for all others.
+$(LIBEXEC)/gpu_kernels.fatbin: NVCC_FLAGS := -gencode 'arch=compute_80,code=[sm_80,compute_80]' \
+	-gencode arch=compute_89,code=sm_89 -gencode arch=compute_90,code=sm_90 -fatbin
 $(LIBEXEC)/gpu_kernels.fatbin: common/cuda/gpu_kernels.cu common/tensor/generate_core.h
 	$(compile_device)
 
@@ -261,10 +262,19 @@ NUMBA_PYTHON ?= $(BUILD)/bench/numba/bin/python3
 $(BUILD)/bench/numba/bin/python3:
 	@mkdir -p $(@D)
 	python3 -m venv $(BUILD)/bench/numba
-	$(BUILD)/bench/numba/bin/pip install -q numba
-.PHONY: bench-numba
+	$(BUILD)/bench/numba/bin/pip install -q numba || { \
+		echo 'bring numba (https://pypi.org/project/numba/) and name a Python that has it: make bench-numba NUMBA_PYTHON=PYTHON' >&2; exit 69; }
+.PHONY: bench-numba bench-llmc bench-decode
 bench-numba: $(NUMBA_PYTHON) $(BUILD)/bench/ptx_bench $(BUILD)/bench/ptx_bench.ptx ## measure the PTX machine beside numba's CUDA simulator (from PyPI)
 	$< tests/bench/numba_simulator.py $(BUILD)/bench/ptx_bench $(BUILD)/bench
+
+# With other people's sources, which are not part of this repository: the scripts say what to bring.
+LLMC ?= llm.c
+CORPUS ?= cuda-samples
+bench-llmc: programs ## run the self-checking programs of LLMC, a clone of llm.c, on the PTX machine
+	KM_OUT=$(abspath $(BUILD)) CUDA=$(CUDA) bash tests/bench/llmc.sh $(LLMC)/dev/cuda
+bench-decode: programs ## count the kernels below CORPUS, a folder of CUDA sources, that the PTX machine decodes
+	KM_OUT=$(abspath $(BUILD)) PATH=$$PATH:$(CUDA)/bin bash tests/bench/decode-corpus.sh $(CORPUS)
 
 # The roofline model against an H200: the work that the PTX machine counts, and times seen on that GPU, which
 # roofline_gpu prints where there is one (tests/data/roofline/h200.jsonl is its output).

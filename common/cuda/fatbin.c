@@ -11,10 +11,10 @@
 #include "zst/zst.h"
 
 enum {
-	WRAPPER_BYTES = 24, FATBIN_HEADER = 16, ENTRY_HEADER = 16, KIND_PTX = 1, KIND_ELF = 2,
+	WRAPPER_BYTES = 24, FATBIN_HEADER = 16, KIND_PTX = 1, KIND_ELF = 2,
 	ENTRY_WITH_FLAGS = 64, OFFSET_COMPRESSED_BYTES = 16, OFFSET_ARCHITECTURE = 28, OFFSET_FLAGS = 40, FLAG_ZSTD = 0x8000,
 	FLAG_LZ4 = 0x2000,
-	ATTRIBUTE_SIZED = 4, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_REGISTERS = 0x2f, SHARED_RESERVED = 1024,
+	ATTRIBUTE_SIZED = 4, ATTRIBUTE_FRAME_SIZE = 0x11, ATTRIBUTE_REGISTERS = 0x2f, SHARED_RESERVED = 1024, RESERVES_IN_SECTION = 90,
 };
 #define FATBIN_MAGIC 0xba55ed50u
 
@@ -102,9 +102,10 @@ read_attributes(const struct elf_view *view, const Elf64_Shdr *section, struct p
 }
 
 static void
-read_machine_code(const struct elf_view *view, struct ptxinfo *info)
+read_machine_code(const struct elf_view *view, uint64_t architecture, struct ptxinfo *info)
 {
 	static const char shared[] = ".nv.shared.";
+	uint32_t reserved = architecture >= RESERVES_IN_SECTION ? SHARED_RESERVED : 0;
 	Elf64_Shdr section;
 
 	for (unsigned i = 0; elf_section(view, i, &section); i++) {
@@ -114,9 +115,9 @@ read_machine_code(const struct elf_view *view, struct ptxinfo *info)
 		if (!strcmp(name, ".nv.info")) {
 			read_attributes(view, &section, info);
 		} else if (!strncmp(name, shared, sizeof shared - 1) && (k = kernel_named(info, name + sizeof shared - 1))) {
-			/* The system's own part comes first. */
-			k->static_shared = section.sh_size > SHARED_RESERVED && section.sh_size < UINT32_MAX ?
-				(uint32_t)section.sh_size - SHARED_RESERVED : 0;
+			/* The system's own part comes first, where ptxas lays it out. */
+			k->static_shared = section.sh_size > reserved && section.sh_size < UINT32_MAX ?
+				(uint32_t)section.sh_size - reserved : 0;
 		}
 	}
 }
@@ -130,13 +131,13 @@ fatbin_resources(const void *fatbin, size_t fatbin_bytes, struct ptxinfo *info, 
 
 	if (fatbin_bytes < FATBIN_HEADER || little(bytes, 4) != FATBIN_MAGIC || little(bytes + 6, 2) != FATBIN_HEADER)
 		return buf_err(err, "the device image is no fatbin of a known form");
-	while (fatbin_bytes - at >= ENTRY_HEADER) {
+	while (fatbin_bytes - at >= ENTRY_WITH_FLAGS) {
 		uint64_t header = little(bytes + at + 4, 4), payload = little(bytes + at + 8, 8);
 
-		if (header < ENTRY_HEADER || header > fatbin_bytes - at || payload > fatbin_bytes - at - header)
+		if (header < ENTRY_WITH_FLAGS || header > fatbin_bytes - at || payload > fatbin_bytes - at - header)
 			return buf_err(err, "the device image's entries run past its end");
 		if (little(bytes + at, 2) == KIND_ELF && elf_open(&view, bytes + at + header, payload)) {
-			read_machine_code(&view, info);
+			read_machine_code(&view, little(bytes + at + OFFSET_ARCHITECTURE, 4), info);
 			return 0;
 		}
 		at += header + payload;

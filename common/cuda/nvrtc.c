@@ -83,11 +83,12 @@ judge(enum nvrtc_state state, int signal, const char *source, size_t bytes, enum
 struct cuda_checker {
 	struct sandbox_server *server;
 	char *toolkit;
-	const char *argv[3], *binds[2];
+	char architecture[40];
+	const char *argv[4], *binds[2];
 };
 
 struct cuda_checker *
-cuda_checker_new(void)
+cuda_checker_new(int arch)
 {
 	struct cuda_checker *c = xcalloc(1, sizeof *c);
 	struct sandbox_job job = { .argv = c->argv, .binds = c->binds,
@@ -96,6 +97,8 @@ cuda_checker_new(void)
 	c->toolkit = realpath(KM_CUDA, NULL);
 	c->argv[0] = "/kernelmosaic/km-nvrtc";
 	c->argv[1] = c->toolkit ? c->toolkit : KM_CUDA;
+	snprintf(c->architecture, sizeof c->architecture, "--gpu-architecture=compute_%d", arch);
+	c->argv[2] = c->architecture;
 	c->binds[0] = strncmp(c->argv[1], "/usr/", 5) ? c->argv[1] : NULL;
 	c->server = sandbox_server_new(&job);
 	return c;

@@ -10,9 +10,10 @@ enum cuda_check {
 	CUDA_CHECK_ASK_NVCC,	/* NVRTC cannot say (host code it does not know, no libnvrtc): log has the reason */
 };
 
-/* A warm NVRTC in a sandboxed process, started by the first check. Returned owned; safe from threads. */
+/* A warm NVRTC in a sandboxed process, started by the first check, for one architecture (90). Returned owned; safe from
+ * threads. */
 struct cuda_checker;
-struct cuda_checker *cuda_checker_new(void);
+struct cuda_checker *cuda_checker_new(int arch);
 void cuda_checker_free(struct cuda_checker *checker);
 
 /* Compiles source (ends with a NUL besides) and prelude with NVRTC, in a process forked for it. 0 with *answer and log

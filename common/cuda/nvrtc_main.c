@@ -1,10 +1,10 @@
 /* km-nvrtc: a warm NVRTC that answers quick checks, forking for each.
  *
- * In: requests (nvrtc_protocol.h) on standard input; argv TOOLKIT. Out: answers. The first request for a set of headers
- * makes this process read them and keep them precompiled; a fork finds them at the addresses where they are, and
- * compiles the candidate. Hostile sources make NVRTC hang and abort, so a fork has limits of its own and its end is
- * reported in its place. The whole runs in the sandbox; the library is opened at run time, so that this program starts
- * on any machine. */
+ * In: requests (nvrtc_protocol.h) on standard input; argv TOOLKIT and NVRTC's option for the architecture. Out: answers.
+ * The first request for a set of headers makes this process read them and keep them precompiled; a fork finds them at
+ * the addresses where they are, and compiles the candidate. Hostile sources make NVRTC hang and abort, so a fork has
+ * limits of its own and its end is reported in its place. The whole runs in the sandbox; the library is opened at run
+ * time, so that this program starts on any machine. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -52,6 +52,7 @@ static struct {
 static int child_count;
 
 static char include_option[512], cccl_option[512];
+static const char *architecture_option;
 
 /* ---- the library */
 
@@ -102,7 +103,7 @@ static nvrtcResult
 compile(const char *text, const char *prelude, const char *option, struct buf *log)
 {
 	const char *names[MAX_HEADERS + 1], *texts[MAX_HEADERS + 1];
-	const char *options[MAX_OPTIONS] = { "--gpu-architecture=compute_90", "--device-as-default-execution-space",
+	const char *options[MAX_OPTIONS] = { architecture_option, "--device-as-default-execution-space",
 		"--relocatable-device-code=true", "--fdevice-syntax-only", include_option, cccl_option };
 	int headers = 0, count = 6;
 	nvrtcProgram program;
@@ -310,8 +311,9 @@ main(int argc, char **argv)
 	sigset_t ended;
 
 	die_program = "km-nvrtc";
-	if (argc != 2)
-		die(EX_USAGE, "usage: km-nvrtc TOOLKIT, with requests on standard input; the quick check starts it");
+	if (argc != 3)
+		die(EX_USAGE, "usage: km-nvrtc TOOLKIT --gpu-architecture=compute_NN, with requests on standard input; the quick check starts it");
+	architecture_option = argv[2];
 	load(argv[1]);
 	signal(SIGPIPE, SIG_IGN);
 	sigemptyset(&ended);

@@ -92,15 +92,15 @@ eval_open(uint64_t seed, int *status, struct buf *err)
 	struct buf builds = BUF_INIT;
 	buf_addf(&builds, "%s/builds", eval_args.store);
 	e->store = store;
-	e->checker = cuda_checker_new();
 	e->oracle = oracle_new(store, eval_args.python);
 	e->builds = buf_detach(&builds);
 	e->seed = seed;
 	e->gpus = gpus;
 	e->torch_times = gpus ? torch_times_new(store, gpus, eval_args.python, want) : NULL;
 	e->counters = gpus && eval_args.counters ? counters_open(eval_args.counters) : NULL;
-	e->arch = arch;
-	e->profile = cuda_arch_profile(arch, NULL);
+	e->arch = gpus ? gpu_pool_arch(gpus) : arch;
+	e->profile = gpus ? gpu_pool_profile(gpus) : cuda_arch_profile(arch, NULL);
+	e->checker = cuda_checker_new(e->arch);
 	snprintf(e->target, sizeof e->target, "%s-sm_%d", gpus ? "cuda" : "ptx", e->arch);
 	*status = EX_OK;
 	return e;

@@ -14,12 +14,14 @@
 struct gpu_pool;
 
 /* Starts on the GPUs of `list`: NULL for all, else numbers or UUIDs with commas. NULL with a sentence; *status gets 64
- * (not a list, no such GPU) or 69 (no driver, no GPU that can run code of sm_90). Safe from threads. Returned owned. */
+ * (not a list, no such GPU) or 69 (no driver, no GPU, one that is older than sm_80). Safe from threads. Returned owned. */
 struct gpu_pool *gpu_pool_open(const char *list, int *status, struct buf *err);
 /* Ends all workers. Sessions must be closed. */
 void gpu_pool_close(struct gpu_pool *pool);
-/* "cuda-sm_90": code is built for sm_90, and later GPUs translate its PTX. Static. */
-const char *gpu_pool_target(const struct gpu_pool *pool);
+/* The architecture that code is compiled for: that of the oldest of its GPUs, or what nvcc knows before it. */
+int gpu_pool_arch(const struct gpu_pool *pool);
+/* The profile (of common/cuda/profiles) of that GPU, which answers what host code asks. Static. */
+const char *gpu_pool_profile(const struct gpu_pool *pool);
 
 /* What the pool did so far. */
 struct gpu_counts {

@@ -10,11 +10,11 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/num.h"
+#include "cuda/arch.h"
 #include "rec/json.h"
 
 /* SPARES wait on each GPU, STARTERS threads make them; up to MAX_ENDING wait for ENDERS threads. */
-enum { MAX_GPUS = 64, SPARES = 6, FEW_SPARES = 2, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16, START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3,
-	MIN_SM = 90 };
+enum { MAX_GPUS = 64, SPARES = 6, FEW_SPARES = 2, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16, START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3 };
 
 struct device {
 	struct gpu_pool *pool;
@@ -32,6 +32,8 @@ struct device {
 struct gpu_pool {
 	struct device device[MAX_GPUS];
 	int devices;
+	int arch;			/* that code is compiled for: of the oldest GPU */
+	const char *profile;		/* of that GPU */
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
 	bool closing;
@@ -220,11 +222,6 @@ add_devices(struct gpu_pool *pool, const json_t *all, const char *list, int *sta
 
 		if (!is_listed(list, number, uuid, &named) || pool->devices == MAX_GPUS)
 			continue;
-		if (rec_json_integer(item, "sm", 0) < MIN_SM) {
-			*status = EX_UNAVAILABLE;
-			return buf_err(err, "GPU %d (%s) is of sm_%d, and code is built for sm_%d", number,
-				rec_json_string(item, "name", "?"), (int)rec_json_integer(item, "sm", 0), MIN_SM);
-		}
 		*d = (struct device){ .pool = pool, .number = number, .description = json_incref((json_t *)item) };
 		snprintf(d->uuid, sizeof d->uuid, "%s", uuid);
 		*status = EX_CANTCREAT;
@@ -240,6 +237,28 @@ add_devices(struct gpu_pool *pool, const json_t *all, const char *list, int *sta
 	return 0;
 }
 
+/* Code for the oldest of them runs on all: later ones translate its PTX. */
+static int
+choose_arch(struct gpu_pool *pool, int *status, struct buf *err)
+{
+	const json_t *oldest = NULL;
+	struct buf why = BUF_INIT;
+
+	for (int i = 0; i < pool->devices; i++)
+		if (!oldest || rec_json_integer(pool->device[i].description, "sm", 0) < rec_json_integer(oldest, "sm", 0))
+			oldest = pool->device[i].description;
+	*status = EX_UNAVAILABLE;
+	if (!oldest)
+		return buf_err(err, "there is no GPU here");
+	pool->arch = cuda_arch_for_gpu((int)rec_json_integer(oldest, "sm", 0), &why);
+	if (pool->arch < 0)
+		buf_err(err, "GPU %d (%s): %s", (int)rec_json_integer(oldest, "number", 0), rec_json_string(oldest, "name", "?"),
+			buf_str(&why));
+	pool->profile = cuda_arch_profile((int)rec_json_integer(oldest, "sm", 0), rec_json_string(oldest, "name", ""));
+	buf_release(&why);
+	return pool->arch < 0 ? -1 : 0;
+}
+
 struct gpu_pool *
 gpu_pool_open(const char *list, int *status, struct buf *err)
 {
@@ -253,7 +272,7 @@ gpu_pool_open(const char *list, int *status, struct buf *err)
 		*status = EX_UNAVAILABLE;
 		all = rec_json_parse(buf_str(&text), text.len, err);
 	}
-	if (!all || add_devices(pool, all, list, status, err)) {
+	if (!all || add_devices(pool, all, list, status, err) || choose_arch(pool, status, err)) {
 		gpu_pool_close(pool);
 		pool = NULL;
 	} else {
@@ -300,11 +319,16 @@ gpu_pool_close(struct gpu_pool *pool)
 	free(pool);
 }
 
-const char *
-gpu_pool_target(const struct gpu_pool *pool)
+int
+gpu_pool_arch(const struct gpu_pool *pool)
 {
-	(void)pool;
-	return "cuda-sm_90";
+	return pool->arch;
+}
+
+const char *
+gpu_pool_profile(const struct gpu_pool *pool)
+{
+	return pool->profile;
 }
 
 void

@@ -366,7 +366,7 @@ static const struct field evaluation[] = {
 	{ "trial", KIND_INTEGER, .flags = NOT_NEGATIVE },
 	{ "schedule", KIND_INTEGER, .flags = NOT_NEGATIVE,
 		.about = "seed of the order of blocks and warps on the PTX machine; absent: the plain order" },
-	{ "target", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "ptx-sm_90: the PTX machine; cuda-sm_90: a GPU" },
+	{ "target", KIND_STRING, .flags = REQUIRED | NONEMPTY, .about = "ptx-sm_90: the PTX machine; cuda-sm_90: a GPU; with the architecture that was compiled for" },
 	{ "protocol", KIND_INTEGER, .flags = REQUIRED | NOT_NEGATIVE, .about = "VERDICT_PROTOCOL" },
 	{ "status", KIND_STRING, .flags = REQUIRED, .choices = statuses },
 	{ "reason", KIND_STRING, .flags = NULLABLE, .about = "one line" },

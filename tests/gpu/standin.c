@@ -167,7 +167,21 @@ static void *host(CUdeviceptr p) { return (void *)(uintptr_t)p; }
 
 CUresult cuInit(unsigned int flags) { (void)flags; return CUDA_SUCCESS; }
 CUresult cuDriverGetVersion(int *version) { *version = 13000; return CUDA_SUCCESS; }
-static int capability(void) { return getenv("KM_STANDIN_SM") ? (int)strtol(getenv("KM_STANDIN_SM"), NULL, 10) : 90; }
+static int
+capability(void)
+{
+	char path[512];
+	int sm = 90;
+
+	marker(path, "sm");
+	FILE *file = fopen(path, "r");
+	if (file && fscanf(file, "%d", &sm) != 1)
+		sm = 0;
+	if (file)
+		fclose(file);
+	return sm;
+}
+
 CUresult cuDeviceGetCount(int *count) { *count = getenv("KM_STANDIN_NONE") ? 0 : 2; return CUDA_SUCCESS; }
 CUresult cuDeviceGet(CUdevice *device, int i) { *device = i; return CUDA_SUCCESS; }
 CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) { (void)d; *c = (CUcontext)1; return CUDA_SUCCESS; }

@@ -261,6 +261,21 @@ host_calls_are_found_by_words(void **state)
 	}
 }
 
+static void
+the_architecture_is_the_checkers(void **state)
+{
+	static const char source[] = "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 800\n#error another architecture\n#endif\n"
+		"__global__ void k(const float *x, float *y) { y[0] = x[0]; }\n" SOLVE;
+	struct cuda_checker *usual = checker;
+
+	(void)state;
+	EXPECT(source, CUDA_CHECK_ASK_NVCC, "another architecture");
+	checker = cuda_checker_new(80);
+	EXPECT(source, CUDA_CHECK_OK, "");
+	cuda_checker_free(checker);
+	checker = usual;
+}
+
 int
 main(void)
 {
@@ -274,10 +289,11 @@ main(void)
 		cmocka_unit_test(threads_share_the_server),
 		cmocka_unit_test(killed_server_is_started_again),
 		cmocka_unit_test(host_calls_are_found_by_words),
+		cmocka_unit_test(the_architecture_is_the_checkers),
 	};
 
 	setenv("KM_SECRET", "SECRET", 1);	/* which no log may show */
-	checker = cuda_checker_new();
+	checker = cuda_checker_new(CUDA_ARCH_DEFAULT);
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);
 	cuda_checker_free(checker);
 	return failed;

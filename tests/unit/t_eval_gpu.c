@@ -42,17 +42,23 @@ source_of(const char *kernel, int number)
 }
 
 static json_t *
-evaluate(const char *kernel, int number, struct eval_summary *summary)
+evaluate_by(struct eval *by, const char *kernel, int number, struct eval_summary *summary)
 {
 	struct buf err = BUF_INIT;
 	char *source = source_of(kernel, number);
 	json_t *list = NULL;
 
-	int status = eval_solution(engine, task, source, EVAL_ALL, &list, summary, &err);
+	int status = eval_solution(by, task, source, EVAL_ALL, &list, summary, &err);
 	free(source);
 	if (status)
 		fail_msg("%s: %s", kernel, buf_str(&err));
 	return list;
+}
+
+static json_t *
+evaluate(const char *kernel, int number, struct eval_summary *summary)
+{
+	return evaluate_by(engine, kernel, number, summary);
 }
 
 static void
@@ -221,11 +227,50 @@ devices_are_refused_by_name(void **unused)
 	}
 }
 
+/* The build is for the GPU that is there, the newest that nvcc knows for a later one; too old a GPU is one line. */
+static void
+code_is_built_for_the_gpu(void **unused)
+{
+	static const struct { const char *sm, *target; } cases[] = {
+		{ "75", NULL }, { "80", "cuda-sm_80" }, { "89", "cuda-sm_89" }, { "90", "cuda-sm_90" }, { "100", "cuda-sm_100" },
+	};
+
+	struct buf claim = BUF_INIT;
+
+	(void)unused;
+	buf_addf(&claim, "%s/sm", folder);
+	eval_args.device = "cuda:1";
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf err = BUF_INIT;
+		struct eval_summary summary;
+		int status = 0;
+
+		assert_int_equal(io_write_file(buf_str(&claim), cases[i].sm, strlen(cases[i].sm), &err), 0);
+		struct eval *other = eval_open(7, &status, &err);
+		assert_int_equal(other != NULL, cases[i].target != NULL);
+		if (!other) {
+			assert_int_equal(status, 69);
+			assert_string_equal(buf_str(&err), "--device cuda:1: GPU 1 (Stand-in): it is of sm_75, and code is built for "
+				"sm_80 and later");
+		} else {
+			json_t *list = evaluate_by(other, "standin_works", 0, &summary);
+			assert_string_equal(summary.status, "PASSED");
+			assert_string_equal(rec_json_string(json_array_get(list, 0), "target", ""), cases[i].target);
+			json_decref(list);
+		}
+		eval_close(other);
+		buf_release(&err);
+	}
+	unlink(buf_str(&claim));
+	buf_release(&claim);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_are_refused_by_name),
+		cmocka_unit_test(code_is_built_for_the_gpu),
 		cmocka_unit_test(candidates_get_their_verdicts),
 		cmocka_unit_test(a_bench_workload_is_timed),
 		cmocka_unit_test(what_a_kernel_prints_is_no_answer),
