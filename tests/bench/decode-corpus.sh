@@ -15,6 +15,8 @@ done
 shift $((OPTIND - 1))
 [ $# -ge 1 ] || { sed -n '2,5s/^# //p' "$0" >&2; exit 64; }
 dir=$1
+[ -d "$dir" ] || { echo "decode-corpus.sh: there is no folder $dir: bring CUDA sources, for one by" \
+	"git clone https://github.com/NVIDIA/cuda-samples" >&2; exit 66; }
 shift
 inspect=$(realpath "${KM_OUT:-out}/libexec/kernelmosaic/km-inspect") || exit 69
 work=${keep:-$(mktemp -d)}

@@ -6,7 +6,9 @@
 # LLMC_CHECKS: options of km-run (--races); LLMC_SECONDS: for a run; LLMC_WORK: a folder to keep.
 # Prints: program, kernel, agrees | differs | finding | unsupported | refused | timeout, seconds, and the first words.
 set -u
-[ $# -ge 1 ] && [ -f "$1/common.h" ] || { echo "usage: $0 LLM.C/dev/cuda [PROGRAM...]" >&2; exit 64; }
+[ $# -ge 1 ] || { echo "usage: $0 LLM.C/dev/cuda [PROGRAM...]" >&2; exit 64; }
+[ -f "$1/common.h" ] ||
+	{ echo "llmc.sh: $1 is no dev/cuda of llm.c: bring it by git clone https://github.com/karpathy/llm.c" >&2; exit 66; }
 here=$(cd "$(dirname "$0")" && pwd)
 out=${KM_OUT:-$here/../../out}
 cuda=${CUDA:-/usr/local/cuda}
