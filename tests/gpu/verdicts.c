@@ -191,9 +191,21 @@ read_known(const char *path)
 }
 
 struct verdict {
-	const char *status, *workload, *reason;
+	const char *status, *workload, *reason, *kind;	/* kind: of the first error that was found, - without one */
 	const json_t *all;
 };
+
+static const char *
+first_kind(const json_t *evaluation)
+{
+	const json_t *finding;
+	size_t i;
+
+	json_array_foreach(json_object_get(evaluation, "findings"), i, finding)
+		if (!json_object_get(finding, "severity"))
+			return rec_json_string(finding, "kind", "-");
+	return "-";
+}
 
 static struct verdict
 verdict_of(const json_t *one)
@@ -207,7 +219,7 @@ verdict_of(const json_t *one)
 			break;
 	}
 	return (struct verdict){ decisive ? rec_json_string(decisive, "status", "-") : "none",
-		rec_json_string(decisive, "workload", "-"), rec_json_string(decisive, "reason", ""), list };
+		rec_json_string(decisive, "workload", "-"), rec_json_string(decisive, "reason", ""), first_kind(decisive), list };
 }
 
 static const json_t *
@@ -243,7 +255,7 @@ compare_bits(const json_t *cpu, const json_t *cuda)
 
 static struct group {
 	char name[64];
-	int kernels, same_verdict, explained_verdict, other_verdict, same_bits, explained_bits, other_bits;
+	int kernels, other_kind, same_verdict, explained_verdict, other_verdict, same_bits, explained_bits, other_bits;
 } group[MAX_GROUPS], all = { .name = "all" };
 static int n_groups;
 
@@ -293,6 +305,10 @@ compare_case(const json_t *cpu_case, const json_t *cuda_case, const char *builds
 	bool same = !strcmp(cpu.status, cuda.status);
 	struct buf reason = BUF_INIT;
 
+	if (same && strcmp(cpu.kind, cuda.kind) && strcmp(cuda.kind, "-")) {
+		printf("%s\t%s\tsame\t%s\tcalled %s, on the GPU %s\n", label, cpu.status, bits, cpu.kind, cuda.kind);
+		all.other_kind++;
+	}
 	if (!same || !strcmp(bits, "other")) {
 		why = explanation(label, cpu.status, cuda.status, bits);
 		if (!why && same)
@@ -348,6 +364,7 @@ compare(const char *builds, const char *known_path, const char *cpu_path, const 
 	for (int g = 0; g < n_groups; g++)
 		print_group(&group[g]);
 	print_group(&all);
+	printf("%d verdicts are the same, with another kind of error\n", all.other_kind);
 	if (missing)
 		printf("%d kernels have a verdict of the cpu only\n", missing);
 	return all.other_verdict || all.other_bits || missing || !all.kernels;
