@@ -39,7 +39,7 @@ static const char *const default_environment[] = {
 };
 
 /* The host's system folders that programs and compilers need; a link on the host is a link inside. */
-static const char *const system_paths[] = { "/usr", "/bin", "/lib", "/lib32", "/lib64", "/libx32" };
+static const char *const system_paths[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32" };
 static const char *const system_files[] = { "/etc/alternatives", "/etc/ld.so.cache" };
 static const char *const devices[] = { "/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
 #define COUNT(array) (sizeof (array) / sizeof (array)[0])

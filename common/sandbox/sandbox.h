@@ -1,7 +1,7 @@
 /* Runs an untrusted program within limits: one job in, its status, its output and its named files out.
  *
  * At level `namespaces` (bubblewrap) the program sees only this, and nothing of the caller:
- *	/usr, /lib*, /bin	the host's, read-only	/in		the job's inputs, read-only
+ *	/usr /lib* /bin /sbin	the host's, read-only	/in		the job's inputs, read-only
  *	/etc/alternatives, /etc/ld.so.cache		/kernelmosaic	the toolkit's libexec folder, read-only
  *	/dev/null zero full random urandom		/tmp		private, sized, empty at start
  *	/proc			of its own processes	/out		private, sized, empty at start
