@@ -10,6 +10,13 @@ step() {
 	echo "== $*"
 	"$@" || { failed=1; echo "-- failed"; }
 }
+# The one step that needs more than a GPU.
+pytorch() {
+	"$out/gpu/torch" "${KM_PYTHON:-/usr/bin/python3}"
+	local status=$?
+	[ $status != 69 ] || { echo "-- not run: set KM_PYTHON to a Python whose torch has CUDA"; return 0; }
+	return $status
+}
 step "$out/gpu/attacks" tests/gpu/attacks/honest.cu $(ls tests/gpu/attacks/*.cu | grep -v /honest.cu)
 step env KM_OUT="$out" THREADS=8 tests/cheats/verdicts.sh cuda all
 agreement=$(mktemp -d)
@@ -17,4 +24,5 @@ step env KM_OUT="$out" THREADS=16 tests/gpu/agreement/verdicts.sh all "$agreemen
 rm -rf "$agreement"
 step "$out/gpu/batch" 200 20
 step "$out/gpu/noise" "${NOISE_REPETITIONS:-5}"
+step pytorch
 exit $failed
