@@ -96,6 +96,12 @@ int gpu_code_open(struct gpu *g, struct gpu_code *code, const struct buf *ptx, c
 CUresult gpu_code_load(struct gpu *g, struct gpu_code *code, struct buf *err);
 /* Puts the variables' first content back, in stream order. */
 CUresult gpu_code_restore(struct gpu *g, struct gpu_code *code, CUstream stream);
+/* The content of all variables, one after the other, into an emptied buffer. */
+CUresult gpu_code_variables(const struct gpu_code *code, struct buf *out);
+/* Puts variables where so many more calls would have them, if each adds to each word what was added since `before`.
+ * *changed: something was. */
+CUresult gpu_code_extrapolate(struct gpu_code *code, const struct buf *before, uint32_t calls, bool *changed,
+	CUstream stream);
 void gpu_code_close(struct gpu *g, struct gpu_code *code);
 
 /* ---- gpu_replay.c */
@@ -105,6 +111,7 @@ struct gpu_replay {
 	bool scrub;		/* shared memory is filled before each launch of one stream, before the first else */
 	int poison;		/* of scratch */
 	bool timing;		/* scratch is mapped already and poisoned by the caller */
+	const uint32_t *order;	/* of plan_other_order, with one_stream; NULL: as recorded */
 };
 /* Runs the call of the plan; returns when it was issued (careful: done). *kernel names the launch that failed. */
 CUresult gpu_replay(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, const char **kernel);

@@ -1,16 +1,20 @@
-/* One workload of one candidate in, its outputs and its faults out. Three replays: one stream with a wait after each
- * operation, real streams with the module as new, one stream with whatever a call on other inputs left in variables. Memory
- * starts with another poison each time, so outputs that nobody wrote, or that come from shared memory or variables
+/* One workload of one candidate in, its outputs and its faults out. Several replays: one stream with a wait after each
+ * operation; real streams with the module as new; one stream with whatever a call on other inputs left in variables and
+ * in the outputs; where variables change from call to call, one stream with them as a thousand calls leave them; and
+ * where there are streams that no event orders, one with each of them late.
+ * Memory starts with another poison each time, so outputs that nobody wrote, or that come from shared memory or variables
  * which nobody set, differ; the judge looks at all outputs that differ. */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/die.h"
 #include "cuda/gpu.h"
 #include "rec/json.h"
 
-enum { CHECK_RUNS = 3, PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS, PART_OTHERS };
+/* The first two and those in which a stream is late start from a module as new. */
+enum { RUN_PLAIN, RUN_STREAMS, RUN_AFTER_OTHERS, RUN_MANY_CALLS, RUN_LATE, CHECK_RUNS = RUN_LATE + 3, MANY_CALLS = 1000,
+	PRINTED_BYTES = 4096, PART_PLAN = 1, PART_PTX, PART_FATBIN, PART_INPUTS, PART_OTHERS };
 
 /* What device code can do wrong, in the words of the checks. Errors that are not listed are ours. */
 static const struct fault {
@@ -187,10 +191,12 @@ struct check {
 	struct gpu_code code;
 	struct buf outputs[CHECK_RUNS], printed;
 	uint32_t kept;
+	struct buf variables;	/* before the third run */
+	uint32_t late;		/* the stream that is late next; from RUN_LATE on */
+	uint32_t *order;	/* NULL: as recorded */
 	json_t *findings;
 	const char *status;
 	struct buf reason;
-	double run_us[CHECK_RUNS];
 };
 
 static void
@@ -204,7 +210,8 @@ fail(struct check *c, CUresult result, const char *kernel, int run)
 		buf_adds(&c->reason, "its buffers and scratch need more memory than the GPU has");
 	} else if (finding) {
 		buf_adds(&c->reason, rec_json_string(finding, "message", ""));
-		buf_adds(&c->reason, run == 1 ? ", when its streams run side by side" : run == 2 ? ", in a repeated call" : "");
+		buf_adds(&c->reason, run == RUN_STREAMS ? ", when its streams run side by side" : run >= RUN_LATE
+			? ", when what no event orders runs in another order" : run ? ", in a repeated call" : "");
 		json_array_append_new(c->findings, finding);
 	} else {
 		buf_addf(&c->reason, "the driver gave %s", driver_error(result));
@@ -227,34 +234,74 @@ report_canaries(struct gpu *g, struct check *c)
 		"space", "global", "message", buf_str(&c->reason)));
 }
 
+/* What is filled in the first call only has to be as it was filled when the next call comes. What is given back at the end
+ * of the call stays mapped here, so it is compared as well: no kernel may change that before either. */
+static void
+check_filled_once(struct gpu *g, struct check *c)
+{
+	const struct plan *plan = c->code.plan;
+
+	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1]; i++) {
+		const struct plan_operation *o = &plan->operation[i];
+		struct buf now = BUF_INIT;
+
+		if (o->kind != PLAN_UPLOAD || !o->memory.once || !o->memory.width)
+			continue;
+		buf_reserve(&now, o->memory.width);
+		gpu_must(CALL(cuMemcpyDtoH, now.data, gpu_address(g, &c->code, o->memory.address), o->memory.width),
+			"looking at what was uploaded");
+		bool changed = memcmp(now.data, c->code.arguments[i], o->memory.width) != 0;
+		buf_release(&now);
+		if (!changed)
+			continue;
+		c->status = "SUSPICIOUS";
+		buf_adds(&c->reason, "memory that solve() fills in its first call only is changed by its kernels: later calls find "
+			"something else there");
+		return;
+	}
+}
+
+static CUresult
+poison_outputs(struct gpu *g, int poison)
+{
+	CUresult result = CUDA_SUCCESS;
+
+	for (uint32_t i = 0; i < g->regions && result == CUDA_SUCCESS; i++)
+		if (g->region[i].output)
+			result = gpu_poison(g, &g->region[i], poison, g->stream[PLAN_GIVEN_STREAM]);
+	return result;
+}
+
 static bool
 run_once(struct gpu *g, struct check *c, int run)
 {
 	static const struct gpu_replay runs[CHECK_RUNS] = {
-		{ .one_stream = true, .careful = true, .scrub = true, .poison = 0 },
-		{ .scrub = true, .poison = 1 },
-		{ .one_stream = true, .scrub = true, .poison = 1 },
+		[RUN_PLAIN] = { .one_stream = true, .careful = true, .scrub = true, .poison = 0 },
+		[RUN_STREAMS] = { .scrub = true, .poison = 1 },
+		[RUN_AFTER_OTHERS] = { .one_stream = true, .scrub = true, .poison = 1 },
+		[RUN_MANY_CALLS ... CHECK_RUNS - 1] = { .one_stream = true, .scrub = true, .poison = 0 },
 	};
-	CUstream stream = g->stream[PLAN_GIVEN_STREAM];
+	struct gpu_replay how = runs[run];
 	const char *kernel = NULL;
 	struct buf err = BUF_INIT;
-	uint64_t begin = clock_ns();
-	CUresult result = run < 2 ? gpu_code_load(g, &c->code, &err) : CUDA_SUCCESS;
+	bool as_new = run < RUN_AFTER_OTHERS || run >= RUN_LATE;
+	CUresult result = as_new ? gpu_code_load(g, &c->code, &err) : CUDA_SUCCESS;
 
-	for (uint32_t i = 0; i < g->regions && result == CUDA_SUCCESS; i++)
-		if (g->region[i].output)
-			result = gpu_poison(g, &g->region[i], runs[run].poison, stream);
+	how.order = c->order;
+	if (result == CUDA_SUCCESS && run != RUN_AFTER_OTHERS)	/* that one finds the outputs of the call on other inputs */
+		result = poison_outputs(g, how.poison);
 	if (result == CUDA_SUCCESS)
-		result = gpu_replay(g, &c->code, &runs[run], &kernel);
+		result = gpu_replay(g, &c->code, &how, &kernel);
 	if (result == CUDA_SUCCESS)
 		result = CALL(cuCtxSynchronize);
-	c->run_us[run] = (double)(clock_ns() - begin) / 1e3;
 	buf_release(&err);
 	if (result != CUDA_SUCCESS) {
 		fail(c, result, kernel, run);
 		return false;
 	}
 	report_canaries(g, c);
+	if (!strcmp(c->status, "PASSED") && run == RUN_PLAIN)
+		check_filled_once(g, c);
 	return strcmp(c->status, "PASSED") == 0;
 }
 
@@ -273,9 +320,13 @@ run_between(struct gpu *g, struct check *c, const struct message *m)
 	CUresult result = gpu_code_load(g, &c->code, &err);
 	buf_release(&err);
 	if (result == CUDA_SUCCESS)
+		result = poison_outputs(g, how.poison);
+	if (result == CUDA_SUCCESS)
 		result = gpu_replay(g, &c->code, &how, &kernel);
 	if (result == CUDA_SUCCESS)
 		result = CALL(cuCtxSynchronize);
+	if (result == CUDA_SUCCESS)
+		result = gpu_code_variables(&c->code, &c->variables);
 	if (result != CUDA_SUCCESS) {
 		fail(c, result, kernel, 2);
 		return false;
@@ -284,30 +335,72 @@ run_between(struct gpu *g, struct check *c, const struct message *m)
 	return true;
 }
 
+/* For those that count. */
+static bool
+prepare_many_calls(struct gpu *g, struct check *c)
+{
+	bool changed = false;
+	CUresult result = gpu_code_extrapolate(&c->code, &c->variables, MANY_CALLS, &changed, g->stream[PLAN_GIVEN_STREAM]);
+
+	if (result != CUDA_SUCCESS)
+		fail(c, result, NULL, RUN_MANY_CALLS);
+	return changed && result == CUDA_SUCCESS;
+}
+
+/* The next stream whose lateness makes a difference. */
+static bool
+prepare_late_stream(struct check *c)
+{
+	const struct plan *plan = c->code.plan;
+
+	if (!c->order)
+		c->order = xcalloc(plan->call_start[1] - plan->call_start[0] + 1, sizeof *c->order);
+	while (c->late < plan->streams)
+		if (plan_other_order(plan, 0, c->late++, c->order))
+			return true;
+	return false;
+}
+
+/* False: there is nothing to run, or it failed already. */
+static bool
+prepare(struct gpu *g, struct check *c, int run, const struct message *m)
+{
+	return run == RUN_AFTER_OTHERS ? run_between(g, c, m) : run == RUN_MANY_CALLS ? prepare_many_calls(g, c)
+		: run >= RUN_LATE ? prepare_late_stream(c) : true;
+}
+
+static void
+keep_outputs(struct gpu *g, struct check *c)
+{
+	struct buf *out = &c->outputs[c->kept];
+	bool known = false;
+
+	fetch_outputs(g, out);
+	for (uint32_t i = 0; i < c->kept; i++)
+		known |= out->len == c->outputs[i].len && (!out->len || !memcmp(out->data, c->outputs[i].data, out->len));
+	if (known)
+		buf_release(out);
+	else
+		c->kept++;
+}
+
 static void
 run_all(struct gpu *g, struct check *c, const struct message *m)
 {
-	for (int run = 0; run < CHECK_RUNS; run++) {
+	for (int run = 0; run < CHECK_RUNS && !strcmp(c->status, "PASSED"); run++) {
 		struct buf printed = BUF_INIT;
-		bool went = (run < 2 || run_between(g, c, m)) && run_once(g, c, run);
+		bool went = prepare(g, c, run, m) && run_once(g, c, run);
 
 		gpu_take_printed(g, &printed);
-		if (run == 0)
+		if (run == RUN_PLAIN)
 			c->printed = printed;
 		else
 			buf_release(&printed);
-		if (!went)
-			return;
-		struct buf *out = &c->outputs[c->kept];
-		fetch_outputs(g, out);
-		bool known = false;
-		for (uint32_t i = 0; i < c->kept; i++)
-			known |= out->len == c->outputs[i].len && (!out->len || !memcmp(out->data, c->outputs[i].data, out->len));
-		if (known)
-			buf_release(out);
-		else
-			c->kept++;
+		if (went)
+			keep_outputs(g, c);
 	}
+	free(c->order);
+	c->order = NULL;
 }
 
 void
@@ -325,11 +418,10 @@ gpu_check(struct gpu *g, const json_t *job, struct message *m)
 		run_all(g, &c, m);
 	else
 		fail(&c, CUDA_ERROR_OUT_OF_MEMORY, NULL, 0);
-	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:i, s:[f, f, f]}", "status", c.status, "reason",
+	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:i}", "status", c.status, "reason",
 		rec_json_text(buf_str(&c.reason), c.reason.len), "findings", c.findings, "printed",
-		rec_json_text(buf_str(&c.printed), c.printed.len), "kept", (int)c.kept, "run_us", c.run_us[0], c.run_us[1],
-		c.run_us[2]);
-	bool sound = !strcmp(c.status, "PASSED") || !strcmp(c.status, "UNSUPPORTED");
+		rec_json_text(buf_str(&c.printed), c.printed.len), "kept", (int)c.kept);
+	bool sound = !strcmp(c.status, "PASSED") || !strcmp(c.status, "UNSUPPORTED") || !strcmp(c.status, "SUSPICIOUS");
 	gpu_answer(g, report, c.outputs, c.kept);
 	if (!sound)
 		_exit(0);	/* the context may be broken: nothing else is done with it */
@@ -337,5 +429,6 @@ gpu_check(struct gpu *g, const json_t *job, struct message *m)
 	gpu_unmap_all(g);
 	buf_release(&c.reason);
 	buf_release(&c.printed);
+	buf_release(&c.variables);
 	buf_release(&err);
 }

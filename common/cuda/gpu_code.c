@@ -105,20 +105,38 @@ symbol_is_real(const struct gpu_code *code, uint32_t i)
 	return code->symbol_address[i] != code->plan->symbol[i].address && code->plan->symbol[i].bytes;
 }
 
-static CUresult
-keep_initial(struct gpu_code *code)
+CUresult
+gpu_code_variables(const struct gpu_code *code, struct buf *out)
 {
-	buf_reset(&code->initial);
+	buf_reset(out);
 	for (uint32_t i = 0; i < code->plan->symbols; i++) {
 		uint64_t bytes = code->plan->symbol[i].bytes;
 
-		if (!symbol_is_real(code, i) || code->initial.len + bytes > MAX_SYMBOL_BYTES)
+		if (!symbol_is_real(code, i) || out->len + bytes > MAX_SYMBOL_BYTES)
 			continue;
-		buf_reserve(&code->initial, bytes);
-		CUresult result = CALL(cuMemcpyDtoH, code->initial.data + code->initial.len, code->symbol_address[i], bytes);
+		buf_reserve(out, bytes);
+		CUresult result = CALL(cuMemcpyDtoH, out->data + out->len, code->symbol_address[i], bytes);
 		if (result != CUDA_SUCCESS)
 			return result;
-		code->initial.len += bytes;
+		out->len += bytes;
+	}
+	return CUDA_SUCCESS;
+}
+
+static CUresult
+put_variables(const struct gpu_code *code, const struct buf *content, CUstream stream)
+{
+	uint64_t at = 0;
+
+	for (uint32_t i = 0; i < code->plan->symbols; i++) {
+		uint64_t bytes = code->plan->symbol[i].bytes;
+
+		if (!symbol_is_real(code, i) || at + bytes > MAX_SYMBOL_BYTES)
+			continue;
+		CUresult result = CALL(cuMemcpyHtoDAsync, code->symbol_address[i], content->data + at, bytes, stream);
+		if (result != CUDA_SUCCESS)
+			return result;
+		at += bytes;
 	}
 	return CUDA_SUCCESS;
 }
@@ -126,20 +144,39 @@ keep_initial(struct gpu_code *code)
 CUresult
 gpu_code_restore(struct gpu *g, struct gpu_code *code, CUstream stream)
 {
+	(void)g;
+	return put_variables(code, &code->initial, stream);
+}
+
+CUresult
+gpu_code_extrapolate(struct gpu_code *code, const struct buf *before, uint32_t calls, bool *changed, CUstream stream)
+{
+	struct buf now = BUF_INIT;
+	CUresult result = gpu_code_variables(code, &now);
 	uint64_t at = 0;
 
-	(void)g;
-	for (uint32_t i = 0; i < code->plan->symbols; i++) {
+	*changed = result == CUDA_SUCCESS && now.len == before->len && now.len && memcmp(now.data, before->data, now.len) != 0;
+	for (uint32_t i = 0; *changed && i < code->plan->symbols && at < now.len; i++) {
 		uint64_t bytes = code->plan->symbol[i].bytes;
 
-		if (!symbol_is_real(code, i) || at + bytes > MAX_SYMBOL_BYTES)
+		if (!symbol_is_real(code, i) || bytes > now.len - at)
 			continue;
-		CUresult result = CALL(cuMemcpyHtoDAsync, code->symbol_address[i], code->initial.data + at, bytes, stream);
-		if (result != CUDA_SUCCESS)
-			return result;
+		for (uint64_t offset = 0; offset + 4 <= bytes; offset += 4) {
+			uint32_t was, is;
+
+			memcpy(&was, before->data + at + offset, 4);
+			memcpy(&is, now.data + at + offset, 4);
+			is += calls * (is - was);
+			memcpy(now.data + at + offset, &is, 4);
+		}
 		at += bytes;
 	}
-	return CUDA_SUCCESS;
+	if (*changed)
+		result = put_variables(code, &now, stream);
+	if (*changed && result == CUDA_SUCCESS)
+		result = CALL(cuStreamSynchronize, stream);
+	buf_release(&now);
+	return result;
 }
 
 CUresult
@@ -161,7 +198,7 @@ gpu_code_load(struct gpu *g, struct gpu_code *code, struct buf *err)
 	if (result == CUDA_SUCCESS)
 		result = find_symbols(code);
 	if (result == CUDA_SUCCESS)
-		result = keep_initial(code);
+		result = gpu_code_variables(code, &code->initial);
 	if (result == CUDA_SUCCESS)
 		relocate_arguments(g, code);
 	return result;

@@ -209,6 +209,31 @@ use_streams(struct gpu *g, const struct gpu_code *code, const struct gpu_replay 
 	return used;
 }
 
+/* One operation between what orders it. */
+static CUresult
+run_ordered(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, uint64_t used, uint32_t i,
+	const char **kernel)
+{
+	const struct plan *plan = code->plan;
+	bool is_launch = plan->operation[i].kind == PLAN_LAUNCH;
+	bool legacy = plan->operation[i].stream == PLAN_LEGACY_STREAM && plan->operation[i].kind < PLAN_AWAIT;
+	CUresult result = CUDA_SUCCESS;
+
+	if (is_launch && how->careful)
+		gpu_say(g, plan->kernel[plan->operation[i].launch.kernel].name);
+	if (legacy)
+		result = order_legacy(g, plan, used, true);
+	if (result == CUDA_SUCCESS)
+		result = run_operation(g, code, how, used, i);
+	if (legacy && result == CUDA_SUCCESS)
+		result = order_legacy(g, plan, used, false);
+	if (result == CUDA_SUCCESS && how->careful)
+		result = CALL(cuCtxSynchronize);
+	if (result != CUDA_SUCCESS && is_launch)
+		*kernel = plan->kernel[plan->operation[i].launch.kernel].name;
+	return result;
+}
+
 CUresult
 gpu_replay(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, const char **kernel)
 {
@@ -222,22 +247,10 @@ gpu_replay(struct gpu *g, struct gpu_code *code, const struct gpu_replay *how, c
 		if (result == CUDA_SUCCESS)
 			result = host_waited(g, used, PLAN_GIVEN_STREAM);
 	}
-	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1] && result == CUDA_SUCCESS; i++) {
-		bool is_launch = plan->operation[i].kind == PLAN_LAUNCH;
-
-		if (is_launch && how->careful)
-			gpu_say(g, plan->kernel[plan->operation[i].launch.kernel].name);
-		bool legacy = plan->operation[i].stream == PLAN_LEGACY_STREAM && plan->operation[i].kind < PLAN_AWAIT;
-		if (legacy)
-			result = order_legacy(g, plan, used, true);
-		if (result == CUDA_SUCCESS)
-			result = run_operation(g, code, how, used, i);
-		if (legacy && result == CUDA_SUCCESS)
-			result = order_legacy(g, plan, used, false);
-		if (result == CUDA_SUCCESS && how->careful)
-			result = CALL(cuCtxSynchronize);
-		if (result != CUDA_SUCCESS && is_launch)
-			*kernel = plan->kernel[plan->operation[i].launch.kernel].name;
-	}
+	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1] && result == CUDA_SUCCESS; i++)
+		if (!how->order || plan->operation[i].kind == PLAN_ALLOCATE)
+			result = run_ordered(g, code, how, used, i, kernel);
+	for (uint32_t i = 0; how->order && how->order[i] && result == CUDA_SUCCESS; i++)
+		result = run_ordered(g, code, how, used, how->order[i] - 1, kernel);
 	return result == CUDA_SUCCESS ? join_streams(g, used) : result;
 }

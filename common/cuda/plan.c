@@ -11,6 +11,7 @@
 
 enum { MAX_SHARED_BYTES = 232448, MAX_FIELDS = 16 };
 #define MAX_UPLOAD_BYTES (1u << 20)
+#define MAX_SCRATCH_AT_ONCE (256ull << 20)
 
 struct range {
 	uint64_t address, bytes;
@@ -449,7 +450,7 @@ static int
 line_upload(struct parser *p)
 {
 	struct plan_operation *o = add_operation(p, PLAN_UPLOAD);
-	struct plan_memory m = { .height = 1 };
+	struct plan_memory m = { .height = 1, .once = field_is(p, 0, "upload_once") };
 
 	if (!o || need_fields(p, 5) < 0 || field_stream(p, 1, o) < 0 || field_address(p, 2, &m.address) < 0 ||
 	    field_number(p, 3, MAX_UPLOAD_BYTES, &m.width) < 0 || field_bytes(p, 4, m.width, &m.data) < 0)
@@ -568,6 +569,7 @@ line_refuse(struct parser *p)
 
 static const struct { const char *word; int (*read)(struct parser *p); } lines[] = {
 	{ "launch", line_launch }, { "memset", line_memset }, { "copy", line_copy }, { "upload", line_upload },
+	{ "upload_once", line_upload },
 	{ "allocate", line_allocate }, { "free", line_free }, { "record", line_event }, { "wait", line_event },
 	{ "await", line_event },
 	{ "synchronise", line_synchronise }, { "stream", line_stream }, { "kernel", line_kernel }, { "buffer", line_buffer },
@@ -811,6 +813,7 @@ plan_check_order(const struct plan *plan, uint32_t call, struct buf *reason)
 /* ---- another order */
 struct step {
 	uint32_t operation, next;		/* on its stream; 0: none, else a step's number + 1 */
+	bool counts;				/* frees do not: nobody waits for one */
 	uint32_t known[PLAN_MAX_STREAMS];	/* how many of each stream have to be done before */
 };
 
@@ -821,6 +824,12 @@ ready(const struct step *s, const uint32_t *done)
 		if (s->known[t] > done[t])
 			return false;
 	return true;
+}
+
+static bool
+is_step(const struct plan_operation *o)
+{
+	return o->kind <= PLAN_UPLOAD || o->kind == PLAN_FREE;
 }
 
 static uint32_t
@@ -836,12 +845,13 @@ list_steps(const struct plan *plan, uint32_t call, struct step *step, uint32_t *
 		const struct plan_operation *o = &plan->operation[i];
 
 		follow_operation(plan, o, c, event, issued);
-		if (o->kind > PLAN_UPLOAD)
+		if (!is_step(o))
 			continue;
 		struct step *s = &step[count++];
 		s->operation = i;
+		s->counts = o->kind <= PLAN_UPLOAD;
 		memcpy(s->known, c->done[o->stream], sizeof s->known);
-		s->known[o->stream]--;
+		s->known[o->stream] -= s->counts;
 		*link[o->stream] = count;
 		link[o->stream] = &s->next;
 	}
@@ -850,33 +860,41 @@ list_steps(const struct plan *plan, uint32_t call, struct step *step, uint32_t *
 	return count;
 }
 
-/* Always the one that was issued last of those that may start. */
+/* The stream whose next step may start: of several the one that was issued last, and the late one only when it is alone.
+ * PLAN_MAX_STREAMS: none. */
+static uint32_t
+next_stream(const struct step *step, const uint32_t *head, const uint32_t *done, uint32_t late)
+{
+	uint32_t best = PLAN_MAX_STREAMS;
+
+	for (uint32_t s = 0; s < PLAN_MAX_STREAMS; s++)
+		if (head[s] && ready(&step[head[s] - 1], done) && (best == PLAN_MAX_STREAMS || best == late ||
+		    (s != late && head[s] > head[best])))
+			best = s;
+	return best;
+}
+
 bool
-plan_other_order(const struct plan *plan, uint32_t call, uint32_t *order)
+plan_other_order(const struct plan *plan, uint32_t call, uint32_t late, uint32_t *order)
 {
 	uint32_t start = plan->call_start[call], end = plan->call_start[call + 1], head[PLAN_MAX_STREAMS] = { 0 };
-	uint32_t done[PLAN_MAX_STREAMS] = { 0 }, n = 0;
-	bool freed = false, other = false;
+	uint32_t done[PLAN_MAX_STREAMS] = { 0 }, n = 0, stream;
+	uint64_t scratch = 0;
+	bool other = false;
 
-	for (uint32_t i = start; i < end; i++) {
-		freed |= plan->operation[i].kind == PLAN_FREE;
-		if (freed && plan->operation[i].kind == PLAN_ALLOCATE)
-			return false;
-	}
+	for (uint32_t i = start; i < end; i++)
+		if (plan->operation[i].kind == PLAN_ALLOCATE)
+			scratch += plan->operation[i].scratch.bytes;
+	if (scratch > plan->scratch_bytes && scratch > MAX_SCRATCH_AT_ONCE)
+		return false;
 	struct step *step = xcalloc(end - start + 1, sizeof *step);
-	uint32_t count = list_steps(plan, call, step, head), best = 1;
-	for (; n < count && best; n++) {
-		best = 0;
-		for (int s = 0; s < PLAN_MAX_STREAMS; s++)
-			if (head[s] > best && ready(&step[head[s] - 1], done))
-				best = head[s];
-		if (!best)
-			break;
-		const struct step *s = &step[best - 1];
-		uint32_t stream = plan->operation[s->operation].stream;
+	uint32_t count = list_steps(plan, call, step, head);
+	for (; n < count && (stream = next_stream(step, head, done, late)) < PLAN_MAX_STREAMS; n++) {
+		const struct step *s = &step[head[stream] - 1];
+
 		order[n] = s->operation + 1;
-		other |= best != n + 1;
-		done[stream]++;
+		other |= head[stream] != n + 1;
+		done[stream] += s->counts;
 		head[stream] = s->next;
 	}
 	order[n] = 0;
@@ -922,7 +940,7 @@ write_operation(const struct plan_operation *o, struct buf *out)
 			(unsigned long long)m->source, (unsigned long long)m->source_pitch, width, height);
 		break;
 	case PLAN_UPLOAD:
-		buf_addf(out, "upload %u 0x%llx %llu ", o->stream, address, width);
+		buf_addf(out, "upload%s %u 0x%llx %llu ", m->once ? "_once" : "", o->stream, address, width);
 		write_bytes(out, m->data, m->width);
 		break;
 	case PLAN_ALLOCATE:

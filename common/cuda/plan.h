@@ -39,6 +39,7 @@ struct plan_memory {
 	uint64_t pitch, source_pitch, width, height;
 	uint32_t value, value_bytes;	/* memset: 1, 2 or 4 bytes, the pattern low byte first */
 	const uint8_t *data;		/* upload: width bytes */
+	bool once;			/* upload: later calls do not repeat it */
 };
 
 struct plan_operation {
@@ -93,11 +94,12 @@ int plan_place(uint64_t *next, uint64_t bytes, uint64_t *address);
  * RUNTIME_ERROR for what it noted) and a sentence. Returned owned. */
 struct plan *plan_parse(const char *text, size_t bytes, const struct ptxinfo *info,
 	const struct plan_buffer *buffers, uint32_t count, enum cuda_verdict *verdict, struct buf *reason);
-/* Another order of what a call does than the recorded one, as its streams and events allow it: whatever no event orders
- * changes places. order: room for all operations of the call and one more; gets the numbers of launches, sets, copies
- * and uploads, + 1 each, and a 0 behind. False when there is no other order, or when memory is freed before other
- * memory is allocated. */
-bool plan_other_order(const struct plan *plan, uint32_t call, uint32_t *order);
+/* Another order of what a call does than the recorded one, as its streams and events allow it: `late`, a stream, does
+ * nothing as long as another one can do something. For two operations that no event orders there is a stream whose
+ * lateness makes the later one the earlier. order: room for all operations of the call and one more; gets the numbers of
+ * launches, sets, copies, uploads and frees, + 1 each, and a 0 behind; memory is to be allocated before. False: the order
+ * is as recorded, or so much memory at once is too much. */
+bool plan_other_order(const struct plan *plan, uint32_t call, uint32_t late, uint32_t *order);
 
 void plan_free(struct plan *plan);
 

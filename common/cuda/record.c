@@ -342,9 +342,10 @@ launches(const struct call *c)
 	return count;
 }
 
-/* Whether the second call does what the first did. */
+/* Whether the second call does what the first did. Uploads that it leaves out are marked in `once` (NULL: not), by the
+ * numbers of the first call's operations. */
 static bool
-same_calls(struct call first, struct call second, bool any_address)
+same_calls(struct call first, struct call second, bool any_address, struct plan *once)
 {
 	struct calls c = { first, second, xcalloc(first.plan->operations + 1, sizeof *c.pair), 0, any_address };
 	uint32_t i = first.plan->call_start[first.number], j = second.plan->call_start[second.number];
@@ -354,17 +355,17 @@ same_calls(struct call first, struct call second, bool any_address)
 	while (same && (a = next_work(&first, &i))) {
 		if (b && same_work(&c, a, b))
 			b = next_work(&second, &j);
-		else
-			same = a->kind == PLAN_UPLOAD;
+		else if ((same = a->kind == PLAN_UPLOAD) && once)
+			once->operation[i - 1].memory.once = true;
 	}
 	free(c.pair);
 	return same && !b;
 }
 
 static int
-compare_calls(const struct plan *plan, struct buf *reason)
+compare_calls(struct plan *plan, struct buf *reason)
 {
-	if (same_calls((struct call){ plan, 0, 0 }, (struct call){ plan, 1, 0 }, false))
+	if (same_calls((struct call){ plan, 0, 0 }, (struct call){ plan, 1, 0 }, false, plan))
 		return 0;
 	return buf_err(reason, "solve() does not do the same work when it is called a second time with the same arguments");
 }
@@ -379,7 +380,7 @@ compare_later_calls(const struct plan *plan, const struct plan *later, bool any_
 	for (uint32_t i = 0; i < later->calls; i++) {
 		struct call second = { later, i, 0 };
 
-		if (same_calls(first, second, any_address))
+		if (same_calls(first, second, any_address, NULL))
 			continue;
 		*verdict = CUDA_SUSPICIOUS;
 		return buf_err(reason, "solve() does %s work when it was called many times before with the same arguments",
@@ -736,7 +737,7 @@ judge_turns(struct recording *r, const struct plan *alone, struct cuda_recording
 	for (uint32_t i = 1; plan && verdict == CUDA_OK && i < IN_TURN; i += 2) {
 		struct call first = { alone, 0, 0 }, second = { plan, i, 0 };
 
-		if (plan->calls == IN_TURN && same_calls(first, second, false))
+		if (plan->calls == IN_TURN && same_calls(first, second, false, NULL))
 			continue;
 		verdict = plan->calls != IN_TURN || launches(&second) < launches(&first) ? CUDA_SUSPICIOUS : CUDA_RUNTIME_ERROR;
 		buf_adds(&reason, verdict == CUDA_SUSPICIOUS ? "solve() launches less when it was called with other sizes before" :

@@ -88,7 +88,8 @@ static int
 read_answer(const struct task *t, const struct task_workload *w, const struct message *m, struct run_result *result,
 	struct buf *err)
 {
-	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "INFRASTRUCTURE", NULL };
+	static const char *const known[] = { "PASSED", "RUNTIME_ERROR", "UNSUPPORTED", "SUSPICIOUS", "INFRASTRUCTURE",
+		NULL };
 	json_t *report = m->parts ? rec_json_parse(buf_str(&m->part[0]), m->part[0].len, err) : NULL;
 
 	if (!report)

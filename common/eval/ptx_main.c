@@ -38,7 +38,8 @@ struct worker {
 	uint32_t buffers;
 	bool checked, repeating, keeps_state;
 	uint64_t schedule;		/* seed of the order of blocks and warps; 0: the plain order */
-	bool other_streams;		/* what no event orders runs in another order than it was recorded in */
+	bool other_streams;		/* what no event orders runs in another order than it was recorded in: */
+	uint32_t late;			/* this stream does nothing as long as another one can */
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
 	struct ptx_counters total;
 	const struct roofline_gpu *gpu;		/* the one whose profile the plan was recorded with */
@@ -373,7 +374,31 @@ inner_pages(const struct plan_operation *o, uint64_t *bytes)
 	return start;
 }
 
-/* Its pages; in a repeated call those at the ends are still there. */
+/* Does the call leave it to the calls after it? */
+static bool
+is_kept(const struct plan *plan, const struct plan_operation *allocation)
+{
+	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1]; i++)
+		if (plan->operation[i].kind == PLAN_FREE &&
+		    plan->operation[i].scratch.address == allocation->scratch.address)
+			return false;
+	return true;
+}
+
+/* Memory at an address that the call gives back. */
+static bool
+is_freed(const struct plan *plan, uint64_t address)
+{
+	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1]; i++) {
+		const struct plan_operation *o = &plan->operation[i];
+
+		if (o->kind == PLAN_ALLOCATE && address - o->scratch.address < o->scratch.bytes && !is_kept(plan, o))
+			return true;
+	}
+	return false;
+}
+
+/* Its pages; in a repeated call those at the ends are still there, and all of what is kept. */
 static void *
 map_scratch(const struct worker *w, const struct plan_operation *o)
 {
@@ -381,6 +406,8 @@ map_scratch(const struct worker *w, const struct plan_operation *o)
 
 	if (!w->repeating)
 		return map_pages(o->scratch.address, o->scratch.bytes);
+	if (is_kept(w->plan, o))
+		return (void *)o->scratch.address;
 	if (bytes && mmap((void *)start, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
 	    MAP_FAILED)
 		die(EX_TEMPFAIL, "cannot map %llu bytes at %#llx:", (unsigned long long)bytes, (unsigned long long)start);
@@ -396,6 +423,11 @@ allocate(struct worker *w, const struct plan_operation *o, uint32_t number)
 		return;
 	buf_addf(&name, "scratch %u", number);
 	memset(map_scratch(w, o), 0xff, o->scratch.bytes);
+	if (w->repeating && is_kept(w->plan, o)) {
+		ptx_mark_initialised(w->machine, o->scratch.address, o->scratch.bytes, false);
+		buf_release(&name);
+		return;
+	}
 	check(ptx_map(w->machine, buf_detach(&name), o->scratch.address, o->scratch.bytes, PTX_READ_WRITE, false, &err),
 		&err);
 }
@@ -434,24 +466,36 @@ run_operation(struct worker *w, const struct plan_operation *o, uint32_t *scratc
 	}
 }
 
-/* In recorded order, or in another that the events allow: then all memory is taken before and freed behind, since
- * whoever uses freed memory is found out in the recorded order. */
+/* In recorded order, or in another that the events allow: then all memory is taken before. */
 static void
 run_plan(struct worker *w)
 {
 	uint32_t start = w->plan->call_start[0], end = w->plan->call_start[1], scratch = 0;
 	uint32_t *order = xcalloc(end - start + 1, sizeof *order);
-	bool other = w->other_streams && plan_other_order(w->plan, 0, order);
+	bool other = w->other_streams && plan_other_order(w->plan, 0, w->late, order);
 
 	for (uint32_t i = start; i < end && w->status == PTX_OK; i++)
 		if (!other || w->plan->operation[i].kind == PLAN_ALLOCATE)
 			run_operation(w, &w->plan->operation[i], &scratch);
 	for (uint32_t i = 0; other && order[i] && w->status == PTX_OK; i++)
 		run_operation(w, &w->plan->operation[order[i] - 1], &scratch);
-	for (uint32_t i = start; other && i < end && w->status == PTX_OK; i++)
-		if (w->plan->operation[i].kind == PLAN_FREE)
-			run_operation(w, &w->plan->operation[i], &scratch);
 	free(order);
+}
+
+/* What is filled in the first call only has to be as it was filled when the next call comes. */
+static void
+check_filled_once(struct worker *w)
+{
+	for (uint32_t i = w->plan->call_start[0]; i < w->plan->call_start[1] && !w->keeps_state; i++) {
+		const struct plan_operation *o = &w->plan->operation[i];
+
+		if (o->kind != PLAN_UPLOAD || !o->memory.once || is_freed(w->plan, o->memory.address) ||
+		    !memcmp((const void *)o->memory.address, o->memory.data, o->memory.width))
+			continue;
+		w->keeps_state = true;
+		buf_adds(&w->reason, "memory that solve() fills in its first call only is changed by its kernels: later calls find "
+			"something else there");
+	}
 }
 
 /* Before later calls poison them anew. */
@@ -494,19 +538,6 @@ poison_outputs(struct worker *w)
 		memset((void *)w->buffer[i].address, w->poison[i], w->buffer[i].bytes);
 		ptx_mark_initialised(w->machine, w->buffer[i].address, w->buffer[i].bytes, false);
 	}
-}
-
-/* A call that keeps scratch cannot be repeated at the same addresses. */
-static bool
-frees_all(const struct plan *plan)
-{
-	uint32_t taken = 0, freed = 0;
-
-	for (uint32_t i = plan->call_start[0]; i < plan->call_start[1]; i++) {
-		taken += plan->operation[i].kind == PLAN_ALLOCATE;
-		freed += plan->operation[i].kind == PLAN_FREE;
-	}
-	return taken == freed;
 }
 
 static bool
@@ -585,10 +616,11 @@ same_outputs(struct worker *w, const struct buf *first, const char *what)
 	return !w->keeps_state;
 }
 
-/* The call once more, in another order of blocks and warps. Outputs that differ are kept for the judge: sums in another
- * order may differ, and be right. An order that takes too long says nothing. False when it failed, with the reason. */
+/* The call once more, in another order of blocks and warps, one stream being late. Outputs that differ are kept for the
+ * judge: sums in another order may differ, and be right. An order that takes too long says nothing. False when it
+ * failed, with the reason. */
 static bool
-call_in_other_order(struct worker *w, const struct buf *first, bool *same)
+call_in_other_order(struct worker *w, uint32_t late, const struct buf *first, bool *same)
 {
 	uint64_t plain = w->schedule;
 
@@ -596,6 +628,7 @@ call_in_other_order(struct worker *w, const struct buf *first, bool *same)
 
 	w->schedule = plain + 1;
 	w->other_streams = true;
+	w->late = late;
 	bool went = call_again(w, &w->inputs);
 	w->schedule = plain;
 	w->other_streams = false;
@@ -615,6 +648,21 @@ call_in_other_order(struct worker *w, const struct buf *first, bool *same)
 	return true;
 }
 
+/* Every stream is late once. Two operations that nothing orders run in either order then. As soon as outputs differ no
+ * other order is tried. False when a call failed, with the reason. */
+static bool
+call_in_other_orders(struct worker *w, const struct buf *first, bool *same)
+{
+	uint32_t *order = xcalloc(w->plan->call_start[1] - w->plan->call_start[0] + 1, sizeof *order);
+	bool went = call_in_other_order(w, PLAN_GIVEN_STREAM, first, same);
+
+	for (uint32_t late = 0; went && *same && late < w->plan->streams; late++)
+		if (late != PLAN_GIVEN_STREAM && plan_other_order(w->plan, 0, late, order))
+			went = call_in_other_order(w, late, first, same);
+	free(order);
+	return went;
+}
+
 /* Variables of the module keep what a call left there, as they do on a GPU. So: the same call again, in another order,
  * and in the same one if that gave something else; then from the start a call with other inputs, and the first one
  * after it, which meets what was kept of the others; then the first one when a thousand calls have gone by. A call
@@ -628,7 +676,7 @@ repeat_call(struct worker *w)
 	copy_outputs(w, &first, false);
 	for (uint32_t i = 0; i < w->plan->symbols; i++)
 		has_variables = has_variables || is_variable(w, i);
-	if (!call_in_other_order(w, &first, &same) || (!same && !call_again(w, &w->inputs)))
+	if (!call_in_other_orders(w, &first, &same) || (!same && !call_again(w, &w->inputs)))
 		goto out;
 	if ((!same && !same_outputs(w, &first, "a second call of solve() with the same arguments gives "
 			"other outputs: it depends on what the first one left in device memory")) || !has_variables)
@@ -869,7 +917,9 @@ main(int argc, char **argv)
 	run_plan(&w);
 	if (w.checked && w.status == PTX_OK)
 		check_outputs(&w);
-	if (w.checked && w.status == PTX_OK && !ptx_error_count(w.machine) && frees_all(w.plan))
+	if (w.checked && w.status == PTX_OK && !ptx_error_count(w.machine))
+		check_filled_once(&w);
+	if (w.checked && w.status == PTX_OK && !ptx_error_count(w.machine) && !w.keeps_state)
 		repeat_call(&w);
 	write_outputs(&w, argv[2]);
 	write_report(&w, argv[2]);

@@ -377,15 +377,21 @@ unordered_work_on_the_same_bytes_is_told(void **state)
 static void
 what_no_event_orders_changes_places(void **state)
 {
-	static const struct { const char *lines, *order; } cases[] = {
-		{ SET("2", A) SET("2", A) SET("2", A), NULL },
-		{ SET("2", A) SET("3", C), "BA" },
-		{ SET("2", A) SET("2", A) SET("3", C) SET("3", C), "CDAB" },
-		{ SET("2", A) "record 0 2\nwait 3 0\n" SET("3", B), NULL },
-		{ SET("2", A) "record 0 2\n" SET("2", C) "wait 3 0\n" SET("3", A), "AEC" },
-		{ SET("2", A) "synchronise 2\n" SET("3", B), NULL },
-		{ SET("2", A) SET("0", B) SET("2", A), NULL },
-		{ SET("3", A) SET("0", B), "BA" },
+	static const struct { const char *lines; uint32_t late; const char *order; } cases[] = {
+		{ SET("2", A) SET("2", A) SET("2", A), 2, NULL },
+		{ SET("2", A) SET("3", C), 2, "BA" },
+		{ SET("2", A) SET("3", C), 3, NULL },
+		{ SET("2", A) SET("2", A) SET("3", C) SET("3", C), 2, "CDAB" },
+		{ SET("3", A) SET("2", A) SET("2", C) SET("3", B), 2, "ADBC" },
+		{ SET("3", A) SET("2", A) SET("2", C) SET("3", B), 3, "BCAD" },
+		{ SET("2", A) "record 0 2\nwait 3 0\n" SET("3", B), 2, NULL },
+		{ SET("2", A) "record 0 2\n" SET("2", C) "wait 3 0\n" SET("3", A), 2, "AEC" },
+		{ SET("2", A) "synchronise 2\n" SET("3", B), 2, NULL },
+		{ SET("2", A) SET("0", B) SET("2", A), 2, NULL },
+		{ SET("3", A) SET("0", B), 3, "BA" },
+		{ "allocate 3 0x3000009ff000 4096\n" SET("3", C) SET("2", B) "free 3 0x3000009ff000\n", 2, "BDC" },
+		{ "allocate 3 0x3000009ff000 4096\n" SET("3", C) "free 3 0x3000009ff000\n" "allocate 2 0x300000dff000 4096\n"
+			SET("2", B), 3, "EBC" },
 	};
 	struct buf text = BUF_INIT, reason = BUF_INIT;
 
@@ -399,7 +405,7 @@ what_no_event_orders_changes_places(void **state)
 			"stream 2 blocking\nstream 3 independent\ncall 0\n%send\n", cases[i].lines);
 		struct plan *p = parse(buf_str(&text), &verdict, &reason);
 		assert_non_null(p);
-		if (plan_other_order(p, 0, order) != (cases[i].order != NULL))
+		if (plan_other_order(p, 0, cases[i].late, order) != (cases[i].order != NULL))
 			fail_msg("%s", cases[i].lines);
 		for (const char *at = cases[i].order; at && *at; at++)
 			assert_int_equal(order[n++], *at - 'A' + 1);

@@ -232,7 +232,7 @@ second_call_repeats_the_first(void **state)
 	(void)state;
 	expect_plan(22, "allocate 1 0x3000009ff000 4096\nlaunch 0 1 4 1 1 256 1 1 0 0 0 0 0 " X "00f09f0000300000" N1024
 		"\nlaunch 0 1 4 1 1 256 1 1 0 0 0 0 0 00f09f0000300000" Y N1024 "\nend\n");
-	expect_plan(43, "upload 1 0x310000000000 64 000080400000a0400000c040" ZEROES_52
+	expect_plan(43, "upload_once 1 0x310000000000 64 000080400000a0400000c040" ZEROES_52
 		"\nlaunch 0 1 1 1 1 32 1 1 0 0 0 0 0 " Y "\nend\n");
 	expect_refusal(23, NULL, CUDA_SUSPICIOUS, "second time");
 	expect_refusal(47, NULL, CUDA_SUSPICIOUS, "second time");
