@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "agent/hardware.h"
 #include "agent/policy.h"
 #include "eval/torch_time.h"
 #include "rec/json.h"
@@ -306,6 +307,8 @@ tools_describe(const struct task *t, const json_t *evaluations, struct buf *out)
 		const json_t *timing = json_object_get(e, "timing");
 		if (!failure && timing)
 			add_time(out, timing);
+		if (!failure)
+			hardware_describe(json_object_get(e, "hardware_counters"), out);
 	}
 }
 

@@ -108,6 +108,67 @@ test_held_out_is_not_described(void **state)
 }
 
 static void
+describe(const char *counters, const char *expected)
+{
+	struct buf err = BUF_INIT, text = BUF_INIT, json = BUF_INIT;
+
+	buf_addf(&json, "[{\"workload\":\"small\",\"status\":\"PASSED\",\"max_absolute_error\":0.0,"
+		"\"hardware_counters\":%s}]", counters);
+	json_t *evaluations = rec_json_parse(buf_str(&json), json.len, &err);
+	assert_non_null(evaluations);
+	tools_describe(task, evaluations, &text);
+	const char *after = strstr(buf_str(&text), "max_absolute_error 0.0\n");
+	assert_string_equal(after ? after + strlen("max_absolute_error 0.0\n") : buf_str(&text), expected);
+	json_decref(evaluations);
+	buf_release(&json);
+	buf_release(&text);
+}
+
+static void
+test_hardware_counters(void **state)
+{
+	(void)state;
+	describe("{\"tool\":\"ncu 1\",\"launches\":[{\"kernel\":\"scale\",\"duration_us\":61.3,\"registers_per_thread\":16,"
+		"\"dram_percent\":88.1,\"l2_percent\":41.2,\"l1_percent\":9.9,\"issue_percent\":11.3,\"occupancy_percent\":91.7,"
+		"\"dram_read_bytes\":120000000,\"dram_write_bytes\":92000000,\"l2_hit_percent\":50.1,\"l1_hit_percent\":0.0,"
+		"\"global_read_requests\":10,\"global_read_sectors\":160,\"global_write_requests\":10,\"global_write_sectors\":45,"
+		"\"shared_wavefronts\":200,\"shared_bank_conflicts\":50,\"warp_instructions\":4,\"lane_instructions\":66,"
+		"\"waiting_memory\":31.25,\"waiting_barrier\":0.4}]}",
+		"kernel scale, counted on the GPU: limited by DRAM, 88% of peak; L2 41%, issue slots 11%\n"
+		"occupancy 92% with 16 registers a thread; active lanes 16.5 of 32; sectors a read request 16; sectors a write request "
+		"4.5; bank conflicts 25% of shared memory passes\n"
+		"DRAM read 120 MB, written 92 MB; hits in L1 0%, in L2 50%; warps wait most for global or local memory (31.2 warps an "
+		"issue)\n");
+	/* What was not counted is not spoken of. */
+	describe("{\"tool\":\"ncu 1\",\"launches\":[{\"kernel\":\"k\",\"issue_percent\":12.0}]}",
+		"kernel k, counted on the GPU: no part is busy (issue slots most, 12% of peak): it waits, or has too little work\n");
+	describe("{\"tool\":\"ncu 1\",\"launches\":[{\"kernel\":\"k\"}]}",
+		"kernel k, counted on the GPU: no part's use is known\n");
+	/* The three longest launches, the longest first. */
+	describe("{\"tool\":\"ncu 1\",\"launches\":[{\"kernel\":\"a\",\"duration_us\":1.0},{\"kernel\":\"b\",\"duration_us\":4.0},"
+		"{\"kernel\":\"c\",\"duration_us\":2.0},{\"kernel\":\"d\",\"duration_us\":3.0}]}",
+		"kernel b, counted on the GPU: no part's use is known\nkernel d, counted on the GPU: no part's use is known\n"
+		"kernel c, counted on the GPU: no part's use is known\n");
+	describe("{\"tool\":\"ncu\",\"reason\":\"there is no program ncu here\"}",
+		"nothing was counted on the GPU: there is no program ncu here\n");
+}
+
+static void
+test_held_out_counters_are_not_described(void **state)
+{
+	struct buf err = BUF_INIT, text = BUF_INIT;
+	static const char json[] = "[{\"workload\":\"small\",\"held_out\":true,\"status\":\"PASSED\",\"hardware_counters\":"
+		"{\"tool\":\"ncu\",\"launches\":[{\"kernel\":\"secret\"}]}}]";
+	json_t *evaluations = rec_json_parse(json, sizeof json - 1, &err);
+
+	(void)state;
+	tools_describe(task, evaluations, &text);
+	assert_null(strstr(buf_str(&text), "secret"));
+	json_decref(evaluations);
+	buf_release(&text);
+}
+
+static void
 test_only_submit_submits(void **state)
 {
 	static const char *const names[] = { "compile", "test", "profile", "submit" };
@@ -321,6 +382,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts), cmocka_unit_test(test_held_out_is_not_described),
+		cmocka_unit_test(test_hardware_counters), cmocka_unit_test(test_held_out_counters_are_not_described),
 		cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
 		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_finding_lines),
 		cmocka_unit_test(test_hidden_forms),
