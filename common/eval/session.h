@@ -7,9 +7,12 @@
 
 #include "cuda/build.h"
 #include "eval/engine.h"
+#include "eval/eval.h"
 #include "eval/gpu.h"
 #include "eval/question.h"
 #include "eval/task.h"
+
+struct ahead;
 
 struct session {
 	struct eval *eval;
@@ -18,12 +21,17 @@ struct session {
 	struct cuda_build build;	/* once `built` */
 	bool built;
 	struct gpu_session gpu;
+	bool looks_ahead;		/* all workloads of `select` will be asked for, one after another */
+	enum eval_select select;
+	struct ahead *ahead;		/* recordings that are being made for them, or NULL */
 };
 
 /* Pointers are borrowed until session_close. */
 void session_open(struct session *s, struct eval *e, const struct task *t, const char *source);
 void session_close(struct session *s);
 
+/* Is the workload among those that are asked for? */
+bool session_selects(const struct task_workload *w, enum eval_select select);
 /* Finds the answer out: nothing is looked up and nothing kept. *evaluation is returned owned. 0, or -1 with a sentence:
  * infrastructure. */
 int session_find_out(struct session *s, const struct question *q, json_t **evaluation, struct buf *err);

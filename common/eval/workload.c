@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cuda/record.h"
+#include "eval/ahead.h"
 #include "eval/evaluation.h"
 #include "eval/inputs.h"
 #include "eval/judge.h"
@@ -70,14 +71,14 @@ run_and_judge(struct session *s, const struct question *q, const struct cuda_rec
 
 /* Another visible check workload, of a size as far from this one's as there is. NULL: all are alike. */
 static const struct task_workload *
-other_size(const struct question *q)
+other_size(const struct task *t, const struct task_workload *this)
 {
 	const struct task_workload *best = NULL;
 	double farthest = 0;
 
-	for (int i = 0; i < q->task->workloads; i++) {
-		const struct task_workload *w = &q->task->workload[i];
-		double distance = fabs(log((double)w->tensor_bytes + 1) - log((double)q->workload->tensor_bytes + 1));
+	for (int i = 0; i < t->workloads; i++) {
+		const struct task_workload *w = &t->workload[i];
+		double distance = fabs(log((double)w->tensor_bytes + 1) - log((double)this->tensor_bytes + 1));
 
 		if (w->role == TASK_CHECK && !w->held_out && distance > farthest) {
 			best = w;
@@ -90,17 +91,17 @@ other_size(const struct question *q)
 /* A check workload has to be recorded alike when calls of another size come before it. 0, with another verdict in the
  * recording when it is not; -1 with a sentence. What fails on the other workload by itself is that one's to tell. */
 static int
-record_in_turn(const struct session *s, const struct question *q, const struct cuda_argument *arguments, int count,
+record_in_turn(const struct session *s, const struct task_workload *w, const struct cuda_argument *arguments, int count,
 	struct cuda_recording *recording, struct buf *err)
 {
 	const char *folder = s->build.folder, *profile = s->eval->profile;
-	const struct task_workload *other = q->workload->role == TASK_CHECK ? other_size(q) : NULL;
+	const struct task_workload *other = w->role == TASK_CHECK ? other_size(s->task, w) : NULL;
 	struct cuda_argument others[CUDA_MAX_ARGUMENTS];
 	struct cuda_recording turns, alone;
 
 	if (!other || recording->verdict != CUDA_OK)
 		return 0;
-	task_arguments(q->task, other, others);
+	task_arguments(s->task, other, others);
 	if (cuda_record_in_turn(folder, arguments, others, count, profile, NULL, recording->plan, &turns, err))
 		return -1;
 	if (turns.verdict != CUDA_OK) {
@@ -119,19 +120,31 @@ record_in_turn(const struct session *s, const struct question *q, const struct c
 }
 
 int
-workload_judge(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
+workload_record(const struct session *s, const struct task_workload *w, struct cuda_recording *recording, struct buf *err)
 {
 	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
+	int count = task_arguments(s->task, w, arguments);
+
+	if (cuda_record(s->build.folder, arguments, count, s->eval->profile, NULL, recording, err))
+		return -1;
+	if (record_in_turn(s, w, arguments, count, recording, err) == 0)
+		return 0;
+	cuda_recording_release(recording);
+	return -1;
+}
+
+int
+workload_judge(struct session *s, const struct question *q, json_t **evaluation, struct buf *err)
+{
 	struct inputs_key key = { s->eval->seed, q->trial, q->source };
 	struct tensor inputs[TASK_MAX_TENSORS];
 	struct cuda_recording recording = CUDA_RECORDING_INIT;
-	int count = task_arguments(q->task, q->workload, arguments), status = 0;
+	int status = ahead_take(s->ahead, q->workload, &recording, err);
 
-	if (cuda_record(s->build.folder, arguments, count, s->eval->profile, NULL, &recording, err))
+	if (status < 0 || (status == 0 && workload_record(s, q->workload, &recording, err)))
 		return -1;
-	if (record_in_turn(s, q, arguments, count, &recording, err)) {
-		status = -1;
-	} else if (recording.verdict != CUDA_OK) {
+	status = 0;
+	if (recording.verdict != CUDA_OK) {
 		*evaluation = evaluation_start(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));
 	} else if (inputs_make(q->task, q->workload, &key, inputs, err)) {
 		status = -1;

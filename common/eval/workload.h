@@ -2,8 +2,12 @@
 #ifndef EVAL_WORKLOAD_H
 #define EVAL_WORKLOAD_H
 
+#include "cuda/record.h"
 #include "eval/session.h"
 
+/* What a built session's solution launches for a workload; a check workload's in turn with calls of another size. 0 with
+ * recording filled (release it) whatever its verdict, or -1 with a sentence. */
+int workload_record(const struct session *s, const struct task_workload *w, struct cuda_recording *recording, struct buf *err);
 /* A check or profile workload, on the PTX machine or a GPU: recorded, run, judged by the oracle. The session is built.
  * *evaluation is returned owned. 0, or -1 with a sentence: infrastructure. */
 int workload_judge(struct session *s, const struct question *q, json_t **evaluation, struct buf *err);

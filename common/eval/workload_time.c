@@ -5,6 +5,7 @@
 
 #include "cuda/build.h"
 #include "cuda/record.h"
+#include "eval/ahead.h"
 #include "eval/bench.h"
 #include "eval/evaluation.h"
 #include "eval/workload.h"
@@ -71,8 +72,9 @@ workload_time(struct session *s, const struct question *q, json_t **evaluation, 
 		.solution_id = q->solution, .folder = s->build.folder, .recording = &recording, .store = s->eval->store };
 	struct buf source = BUF_INIT;
 	int count = task_arguments(q->task, q->workload, arguments);
-	int status = cuda_record(s->build.folder, arguments, count, s->eval->profile, NULL, &recording, err);
+	int status = ahead_take(s->ahead, q->workload, &recording, err);
 
+	status = status == 0 ? workload_record(s, q->workload, &recording, err) : status < 0 ? -1 : 0;
 	if (status == 0 && recording.verdict != CUDA_OK) {
 		*evaluation = evaluation_start(q, cuda_verdict_name(recording.verdict), buf_str(&recording.reason));
 	} else if (status == 0) {
