@@ -123,7 +123,7 @@ $(BUILD)/bin/km-review: LDLIBS += -lncursesw
 
 # The stand-in runtime, with one of two back ends behind it, and no symbol of ours besides the runtime's own. The one
 # that records needs libc only; the one that executes has the PTX machine in it.
-RUNTIME := $(wildcard common/cuda/runtime/*.c) common/cuda/occupancy.c
+RUNTIME := $(wildcard common/cuda/runtime/*.c) common/base/occupancy.c
 $(RECORDER): $(call objects,$(RUNTIME) $(wildcard common/cuda/recorder/*.c))
 $(MACHINE): $(call objects,$(RUNTIME) $(wildcard common/eval/machine/*.c)) $(call archives,ptx cuda $(L1))
 $(RECORDER): LDLIBS :=
@@ -280,10 +280,10 @@ bench-decode: programs ## count the kernels below CORPUS, a folder of CUDA sourc
 # roofline_gpu prints where there is one (tests/data/roofline/h200.jsonl is its output).
 ROOFLINE := memory rows compute tiles
 ROOFLINE_TIMES := tests/data/roofline/h200.jsonl
-CPPFLAGS_roofline := -Itests/bench
+CPPFLAGS_roofline = -Itests/bench $(CPPFLAGS_cuda)
 $(BUILD)/bench/roofline/roofline: $(call objects,tests/bench/roofline/roofline.c tests/bench/roofline/launches.c) $(call archives,$(LIBS_ptx))
 	$(link)
-$(BUILD)/bench/roofline/roofline_gpu: $(call objects,tests/bench/roofline/gpu.c tests/bench/roofline/launches.c) $(call archives,base)
+$(BUILD)/bench/roofline/roofline_gpu: $(call objects,tests/bench/roofline/gpu.c tests/bench/roofline/launches.c) $(call archives,$(LIBS_cuda))
 	$(link)
 $(BUILD)/bench/roofline/%.cubin: NVCC_FLAGS := -arch=sm_90 -lineinfo -cubin
 $(BUILD)/bench/roofline/%.cubin: tests/bench/roofline/%.cu

@@ -7,8 +7,8 @@
 
 #include "base/die.h"
 #include "base/io.h"
+#include "base/occupancy.h"
 #include "cuda/arch.h"
-#include "cuda/occupancy.h"
 #include "cuda/plan.h"
 #include "eval/names.h"
 #include "ptx/ptx.h"

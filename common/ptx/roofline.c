@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/occupancy.h"
+
+enum { UNKNOWN_REGISTERS = 32 };
 #define KIB(n) ((n) * 1024u)
 #define MIB(n) ((n) * 1048576ull)
 /* fp32, fp64, fp16 in pairs, int, special functions, conversions, shuffles: lanes per clock by capability */
@@ -17,29 +20,29 @@ static const struct roofline_gpu gpus[] = {
 	/* NVIDIA A100 Tensor Core GPU datasheet (80 GB SXM) and A100 whitepaper: 108 SMs, 1410 MHz, 2039 GB/s, L2 of 40 MB
 	 * read at 5120 bytes a clock, 312 / 156 / 19.5 TFLOPS and 624 TOPS dense. Latencies: Luo et al. 2024 ("Benchmarking
 	 * and Dissecting the Nvidia Hopper GPU Architecture via Microbenchmarking"). */
-	{ "a100", "NVIDIA A100 SXM4 80GB", 108, 1.410, 2039, 7219, MIB(40), KIB(192), KIB(164), 64, 32, LANES_80,
+	{ "a100", "NVIDIA A100 SXM4 80GB", 80, 108, 1.410, 2039, 7219, MIB(40), KIB(192), LANES_80,
 		{ 1024, 512, 64, 2048, 0 }, 29, 38, 262, 567 },
 	/* NVIDIA H100 datasheet and whitepaper (SXM5): 132 SMs, 1980 MHz, 3352 GB/s, L2 50 MB, 989 / 494 / 67 TFLOPS and 1979
 	 * TOPS dense. L2 rate: that of the A100 for each clock, as no figure is published; latencies as above. */
-	{ "h100", "NVIDIA H100 SXM5 80GB", 132, 1.980, 3352, 10138, MIB(50), KIB(256), KIB(228), 64, 32, LANES_90,
+	{ "h100", "NVIDIA H100 SXM5 80GB", 90, 132, 1.980, 3352, 10138, MIB(50), KIB(256), LANES_90,
 		{ 2048, 1024, 128, 4096, 4096 }, 29, 41, 263, 658 },
 	/* the same sources, PCIe: 114 SMs, 1755 MHz, 2039 GB/s */
-	{ "h100-pcie", "NVIDIA H100 PCIe 80GB", 114, 1.755, 2039, 8986, MIB(50), KIB(256), KIB(228), 64, 32, LANES_90,
+	{ "h100-pcie", "NVIDIA H100 PCIe 80GB", 90, 114, 1.755, 2039, 8986, MIB(50), KIB(256), LANES_90,
 		{ 2048, 1024, 128, 4096, 4096 }, 29, 41, 263, 658 },
 	/* NVIDIA H200 datasheet: the H100 with 4.8 TB/s; L2 size and clock as the device answers (profiles/h200.profile) */
-	{ "h200", "NVIDIA H200 141GB", 132, 1.980, 4800, 10138, MIB(60), KIB(256), KIB(228), 64, 32, LANES_90,
+	{ "h200", "NVIDIA H200 141GB", 90, 132, 1.980, 4800, 10138, MIB(60), KIB(256), LANES_90,
 		{ 2048, 1024, 128, 4096, 4096 }, 29, 41, 263, 658 },
 	/* NVIDIA L40S datasheet and Ada whitepaper: 142 SMs, 2520 MHz, 864 GB/s, L2 96 MB, 362 / 183 TFLOPS, 733 TOPS dense.
 	 * L2 rate: 5.1 TB/s as measured on the same chip by Chips and Cheese ("Microbenchmarking Nvidia's RTX 4090"). */
-	{ "l40s", "NVIDIA L40S 48GB", 142, 2.520, 864, 5100, MIB(96), KIB(128), KIB(100), 48, 24, LANES_89,
+	{ "l40s", "NVIDIA L40S 48GB", 89, 142, 2.520, 864, 5100, MIB(96), KIB(128), LANES_89,
 		{ 512, 256, 0, 1024, 1024 }, 30, 34, 273, 541 },
 	/* NVIDIA Ada whitepaper (RTX 4090): 128 SMs, 2520 MHz, 1008 GB/s, L2 72 MB; tensor rates with fp32 accumulators are
 	 * half of the L40S's: 165 / 82.6 TFLOPS, fp8 330; int8 661 TOPS */
-	{ "rtx4090", "NVIDIA GeForce RTX 4090", 128, 2.520, 1008, 5100, MIB(72), KIB(128), KIB(100), 48, 24, LANES_89,
+	{ "rtx4090", "NVIDIA GeForce RTX 4090", 89, 128, 2.520, 1008, 5100, MIB(72), KIB(128), LANES_89,
 		{ 256, 128, 0, 1024, 512 }, 30, 34, 273, 541 },
 	/* NVIDIA Blackwell (HGX B200) datasheet: 8 TB/s, 2250 / 1125 / 40 TFLOPS and 4500 TOPS dense; 148 SMs and L2 of 126 MB
 	 * as the device answers (Blackwell tuning guide). L2 rate and latencies: those of the H100, none being published. */
-	{ "b200", "NVIDIA B200 180GB", 148, 1.965, 8000, 10138, MIB(126), KIB(256), KIB(228), 64, 32, LANES_90,
+	{ "b200", "NVIDIA B200 180GB", 100, 148, 1.965, 8000, 10138, MIB(126), KIB(256), LANES_90,
 		{ 4096, 2048, 64, 8192, 8192 }, 29, 41, 263, 658 },
 };
 
@@ -64,24 +67,12 @@ const struct roofline_parameters roofline_fitted = {
 	.latency = 1.71, .write_back = 1, .block_cycles = 159, .launch_us = 3.28, .power = 5.63,
 };
 
-/* ---- occupancy: CUDA C++ Programming Guide, technical specifications per compute capability */
-
-static uint32_t
-up(uint32_t value, uint32_t unit)
-{
-	return (value + unit - 1) / unit * unit;
-}
-
 uint32_t
 roofline_resident(const struct roofline_gpu *gpu, uint32_t threads, uint32_t registers, uint32_t shared_bytes)
 {
-	enum { REGISTERS = 65536, UNIT = 256, SCHEDULERS = 4, RESERVED = 1024, SHARED_UNIT = 128 };
-	uint32_t warps = (threads + 31) / 32, of_warp = up((registers ? registers : 32) * 32, UNIT);
-	uint32_t by_registers = REGISTERS / SCHEDULERS / of_warp * SCHEDULERS / warps, by_warps = gpu->warps / warps;
-	uint32_t by_shared = gpu->shared_bytes / up(shared_bytes + RESERVED, SHARED_UNIT), least = gpu->blocks;
-	least = by_registers < least ? by_registers : least;
-	least = by_warps < least ? by_warps : least;
-	return by_shared < least ? by_shared : least;
+	struct occupancy_kernel k = { .registers = registers ? registers : UNKNOWN_REGISTERS, .static_shared = shared_bytes,
+		.max_threads = 1024, .carveout = -1, .gpu = occupancy_gpu(gpu->arch) };
+	return occupancy_blocks(&k, threads, 0);
 }
 
 /* ---- names */

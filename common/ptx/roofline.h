@@ -21,13 +21,12 @@ enum roofline_tensor { TENSOR_FP16, TENSOR_TF32, TENSOR_FP64, TENSOR_INT8, TENSO
 
 struct roofline_gpu {
 	const char *name, *title;
+	int arch;				/* 90: compute capability 9.0 */
 	uint32_t multiprocessors;
 	double clock_ghz;			/* boost */
 	double dram_gb_s, l2_gb_s;
 	uint64_t l2_bytes;
 	uint32_t l1_bytes;			/* with shared memory, of a multiprocessor */
-	uint32_t shared_bytes;			/* of a multiprocessor, for blocks */
-	uint32_t warps, blocks;			/* resident on a multiprocessor */
 	double lanes[PIPE_N];			/* results per clock of a multiprocessor */
 	double tensor[TENSOR_N];		/* multiply-adds per clock of a multiprocessor, dense; 0: has none */
 	double shared_cycles, l1_cycles, l2_cycles, dram_cycles;	/* latency of a load */

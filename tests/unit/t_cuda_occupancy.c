@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/io.h"
-#include "cuda/occupancy.h"
+#include "base/occupancy.h"
 #include "cuda/profile.h"
 
 enum { MAX_KERNELS = 16 };

@@ -5,8 +5,8 @@
  * gives which error was read off an H200. */
 #include <string.h>
 
+#include "base/occupancy.h"
 #include "cuda/cuda.h"
-#include "cuda/occupancy.h"
 #include "cuda/runtime/front.h"
 
 /* ---- what nvcc's host code calls; not declared in the toolkit's C headers */

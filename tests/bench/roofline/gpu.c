@@ -3,8 +3,8 @@
  * median of its samples. Before each sample the buffers are restored and 512 MiB are written and read, so that the L2
  * cache holds nothing of them and nothing that still has to be written back; with `once` each runs a single time, for a
  * profiler: tests/data/roofline/h200-ncu.jsonl keeps what Nsight Compute counted so, to hold the PTX machine's counts
- * against. The driver is loaded at run time: this builds where no GPU is. */
-#include <dlfcn.h>
+ * against. The driver is loaded at run time
+ * (cuda/driver.h). */
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -13,78 +13,37 @@
 
 #include "base/buf.h"
 #include "base/die.h"
+#include "cuda/driver.h"
 #include "roofline/launches.h"
 
 enum { WARM_UP = 3, SAMPLES = 30 };
 #define FLUSH_BYTES ((size_t)512 << 20)
 
-typedef uint64_t device_pointer;
-/* The driver's functions that are used, with the types of cuda.h in plain C. */
-#define DRIVER(F) \
-	F(cuInit, (unsigned)) \
-	F(cuGetErrorString, (int, const char **)) \
-	F(cuDriverGetVersion, (int *)) \
-	F(cuDeviceGet, (int *, int)) \
-	F(cuDeviceGetName, (char *, int, int)) \
-	F(cuDevicePrimaryCtxRetain, (void **, int)) \
-	F(cuCtxSetCurrent, (void *)) \
-	F(cuCtxSynchronize, (void)) \
-	F(cuModuleLoadData, (void **, const void *)) \
-	F(cuModuleGetFunction, (void **, void *, const char *)) \
-	F(cuFuncGetAttribute, (int *, int, void *)) \
-	F(cuFuncSetAttribute, (void *, int, int)) \
-	F(cuOccupancyMaxActiveBlocksPerMultiprocessor, (int *, void *, int, size_t)) \
-	F(cuMemAlloc_v2, (device_pointer *, size_t)) \
-	F(cuMemFree_v2, (device_pointer)) \
-	F(cuMemcpyHtoD_v2, (device_pointer, const void *, size_t)) \
-	F(cuMemcpyDtoDAsync_v2, (device_pointer, device_pointer, size_t, void *)) \
-	F(cuMemsetD32Async, (device_pointer, unsigned, size_t, void *)) \
-	F(cuEventCreate, (void **, unsigned)) \
-	F(cuEventRecord, (void *, void *)) \
-	F(cuEventSynchronize, (void *)) \
-	F(cuEventElapsedTime_v2, (float *, void *, void *)) \
-	F(cuLaunchKernel, (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **))
-#define POINTER(name, arguments) static int (*name) arguments;
-DRIVER(POINTER)
-
-static void *modules[N_MODULES], *flush_kernel, *start, *stop;
-static device_pointer flush_memory, flush_result;
+static CUmodule modules[N_MODULES];
+static CUfunction flush_kernel;
+static CUevent start, stop;
+static CUdeviceptr flush_memory, flush_result;
 static bool once;
 
 static void
-check(int result, const char *what)
+check(CUresult result, const char *what)
 {
-	const char *text = "unknown error";
-	if (!result)
-		return;
-	cuGetErrorString(result, &text);
-	die(EX_UNAVAILABLE, "%s: %s", what, text);
+	if (result)
+		die(EX_UNAVAILABLE, "%s: %s", what, driver_error(result));
 }
 
-static void *
-symbol(void *library, const char *name)
+static CUdevice
+open_gpu(void)
 {
-	void *found = dlsym(library, name);
-	if (!found && !strcmp(name, "cuEventElapsedTime_v2"))
-		found = dlsym(library, "cuEventElapsedTime");
-	if (!found)
-		die(EX_UNAVAILABLE, "the driver lacks %s", name);
-	return found;
-}
-
-static void
-load_driver(void)
-{
-	void *library = dlopen("libcuda.so.1", RTLD_NOW), *context;
-	int device;
-	if (!library)
-		die(EX_UNAVAILABLE, "no GPU driver: %s", dlerror());
-#define LOAD(name, arguments) *(void **)&name = symbol(library, #name);
-	DRIVER(LOAD)
-	check(cuInit(0), "cuInit");
-	check(cuDeviceGet(&device, 0), "cuDeviceGet");
-	check(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-	check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+	struct buf err = BUF_INIT;
+	CUcontext context;
+	CUdevice device;
+	if (driver_open(&err))
+		die(EX_UNAVAILABLE, "%s", buf_str(&err));
+	check(CALL(cuDeviceGet, &device, 0), "cuDeviceGet");
+	check(CALL(cuDevicePrimaryCtxRetain, &context, device), "cuDevicePrimaryCtxRetain");
+	check(CALL(cuCtxSetCurrent, context), "cuCtxSetCurrent");
+	return device;
 }
 
 static void
@@ -95,18 +54,18 @@ load_modules(const char *folder)
 		buf_addf(&path, "%s/%s.cubin", folder, roofline_modules[k]);
 		if (buf_read_file(&image, buf_str(&path), 64 << 20, &err))
 			die(EX_NOINPUT, "%s", buf_str(&err));
-		check(cuModuleLoadData(&modules[k], image.data), buf_str(&path));
+		check(CALL(cuModuleLoadData, &modules[k], image.data), buf_str(&path));
 		buf_release(&path);
 		buf_release(&image);
 	}
 }
 
-static void *
+static CUfunction
 find_kernel(const char *name)
 {
-	void *found = NULL;
+	CUfunction found = NULL;
 	for (int k = 0; k < N_MODULES && !found; k++)
-		if (cuModuleGetFunction(&found, modules[k], name))
+		if (CALL(cuModuleGetFunction, &found, modules[k], name))
 			found = NULL;
 	if (!found)
 		die(EX_DATAERR, "no module has a kernel named %s", name);
@@ -119,8 +78,9 @@ flush(void)
 {
 	int n = (int)(FLUSH_BYTES / 16);
 	void *params[] = { &flush_memory, &flush_result, &n };
-	check(cuMemsetD32Async(flush_memory, 0x3f800000, FLUSH_BYTES / 4, NULL), "cuMemsetD32Async");
-	check(cuLaunchKernel(flush_kernel, 1056, 1, 1, 256, 1, 1, 0, NULL, params, NULL), "flush");
+	check(CALL(cuMemsetD32Async, flush_memory, 0x3f800000, FLUSH_BYTES / 4, NULL), "cuMemsetD32Async");
+	const CUlaunchConfig how = { .gridDimX = 1056, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 256, .blockDimY = 1, .blockDimZ = 1 };
+	check(CALL(cuLaunchKernelEx, &how, flush_kernel, params, NULL), "flush");
 }
 
 static int
@@ -131,9 +91,10 @@ by_value(const void *a, const void *b)
 }
 
 struct prepared {
-	void *function, *parameters[MAX_ARGUMENTS];
+	CUfunction function;
+	void *parameters[MAX_ARGUMENTS];
 	struct roofline_argument arguments[MAX_ARGUMENTS];
-	device_pointer used[MAX_ARGUMENTS], kept[MAX_ARGUMENTS];
+	CUdeviceptr used[MAX_ARGUMENTS], kept[MAX_ARGUMENTS];
 	uint8_t block[256];
 	int n;
 };
@@ -154,41 +115,47 @@ prepare(const struct roofline_launch *l, struct prepared *p)
 		if (memory == MAP_FAILED)
 			die(EX_UNAVAILABLE, "cannot map %zu bytes:", bytes);
 		roofline_fill(&p->arguments[k], k, memory);
-		check(cuMemAlloc_v2(&p->used[k], bytes), "cuMemAlloc");
-		check(cuMemAlloc_v2(&p->kept[k], bytes), "cuMemAlloc");
-		check(cuMemcpyHtoD_v2(p->kept[k], memory, bytes), "cuMemcpyHtoD");
+		check(CALL(cuMemAlloc, &p->used[k], bytes), "cuMemAlloc");
+		check(CALL(cuMemAlloc, &p->kept[k], bytes), "cuMemAlloc");
+		check(CALL(cuMemcpyHtoDAsync, p->kept[k], memory, bytes, NULL), "cuMemcpyHtoDAsync");
+		check(CALL(cuCtxSynchronize), "cuCtxSynchronize");
 		munmap(memory, bytes);
 	}
-	roofline_parameters(p->arguments, p->n, p->used, p->block, offsets);
+	uint64_t addresses[MAX_ARGUMENTS];
+	for (int k = 0; k < p->n; k++)
+		addresses[k] = p->used[k];
+	roofline_parameters(p->arguments, p->n, addresses, p->block, offsets);
 	for (int k = 0; k < p->n; k++)
 		p->parameters[k] = p->block + offsets[k];
 	if (l->dynamic_shared > 48 * 1024)
-		check(cuFuncSetAttribute(p->function, 8, (int)l->dynamic_shared), "cuFuncSetAttribute");
+		check(CALL(cuFuncSetAttribute, p->function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)l->dynamic_shared),
+			"cuFuncSetAttribute");
 }
 
 static double
 sample_us(const struct roofline_launch *l, const struct prepared *p)
 {
+	const CUlaunchConfig how = { .gridDimX = l->grid[0], .gridDimY = l->grid[1], .gridDimZ = l->grid[2], .blockDimX = l->block[0],
+		.blockDimY = l->block[1], .blockDimZ = l->block[2], .sharedMemBytes = l->dynamic_shared };
 	float ms;
 	for (int k = 0; k < p->n; k++)
 		if (p->arguments[k].bytes)
-			check(cuMemcpyDtoDAsync_v2(p->used[k], p->kept[k], p->arguments[k].bytes, NULL), "cuMemcpyDtoDAsync");
+			check(CALL(cuMemcpyDtoDAsync, p->used[k], p->kept[k], p->arguments[k].bytes, NULL), "cuMemcpyDtoDAsync");
 	if (!once)
 		flush();
-	check(cuEventRecord(start, NULL), "cuEventRecord");
-	check(cuLaunchKernel(p->function, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-		l->dynamic_shared, NULL, (void **)p->parameters, NULL), l->kernel);
-	check(cuEventRecord(stop, NULL), "cuEventRecord");
-	check(cuEventSynchronize(stop), l->kernel);
-	check(cuEventElapsedTime_v2(&ms, start, stop), "cuEventElapsedTime");
+	check(CALL(cuEventRecord, start, NULL), "cuEventRecord");
+	check(CALL(cuLaunchKernelEx, &how, p->function, (void **)p->parameters, NULL), l->kernel);
+	check(CALL(cuEventRecord, stop, NULL), "cuEventRecord");
+	check(CALL(cuEventSynchronize, stop), l->kernel);
+	check(CALL(cuEventElapsedTime, &ms, start, stop), "cuEventElapsedTime");
 	return ms * 1e3;
 }
 
 static int
-attribute(void *function, int which)
+attribute(CUfunction function, CUfunction_attribute which)
 {
 	int value;
-	check(cuFuncGetAttribute(&value, which, function), "cuFuncGetAttribute");
+	check(CALL(cuFuncGetAttribute, &value, which, function), "cuFuncGetAttribute");
 	return value;
 }
 
@@ -197,7 +164,6 @@ time_launch(const struct roofline_launch *l)
 {
 	struct prepared p;
 	double us[SAMPLES];
-	int blocks;
 	prepare(l, &p);
 	for (int k = once ? SAMPLES - 1 : -WARM_UP; k < SAMPLES; k++) {
 		double sample = sample_us(l, &p);
@@ -208,17 +174,15 @@ time_launch(const struct roofline_launch *l)
 		for (int k = 0; k < SAMPLES - 1; k++)
 			us[k] = us[SAMPLES - 1];
 	qsort(us, SAMPLES, sizeof *us, by_value);
-	check(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, p.function,
-		(int)(l->block[0] * l->block[1] * l->block[2]), l->dynamic_shared), "occupancy");
 	printf("{\"kernel\": \"%s\", \"size\": \"%s\", \"median_us\": %.3f, \"quartiles_us\": [%.3f, %.3f], \"samples\": %d, "
-		"\"registers\": %d, \"local_bytes\": %d, \"blocks_per_sm\": %d}\n", l->kernel, l->size,
+		"\"registers\": %d, \"local_bytes\": %d}\n", l->kernel, l->size,
 		(us[SAMPLES / 2 - 1] + us[SAMPLES / 2]) / 2, us[SAMPLES / 4], us[SAMPLES * 3 / 4], SAMPLES,
-		attribute(p.function, 4), attribute(p.function, 3), blocks);
+		attribute(p.function, CU_FUNC_ATTRIBUTE_NUM_REGS), attribute(p.function, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES));
 	fflush(stdout);
 	for (int k = 0; k < p.n; k++)
 		if (p.arguments[k].bytes) {
-			check(cuMemFree_v2(p.used[k]), "cuMemFree");
-			check(cuMemFree_v2(p.kept[k]), "cuMemFree");
+			check(CALL(cuMemFree, p.used[k]), "cuMemFree");
+			check(CALL(cuMemFree, p.kept[k]), "cuMemFree");
 		}
 }
 
@@ -231,17 +195,17 @@ main(int argc, char **argv)
 	if (argc < 2)
 		die(EX_USAGE, "give the folder of the cubins");
 	once = argc > 2;
-	load_driver();
+	CUdevice device = open_gpu();
 	load_modules(argv[1]);
-	check(cuDeviceGetName(name, sizeof name, 0), "cuDeviceGetName");
-	check(cuDriverGetVersion(&version), "cuDriverGetVersion");
+	check(CALL(cuDeviceGetName, name, sizeof name, device), "cuDeviceGetName");
+	check(CALL(cuDriverGetVersion, &version), "cuDriverGetVersion");
 	printf("{\"gpu\": \"%s\", \"driver_version\": %d, \"warm_up\": %d, \"samples\": %d, \"flush_bytes\": %zu}\n", name, version,
 		once ? 0 : WARM_UP, once ? 1 : SAMPLES, once ? 0 : FLUSH_BYTES);
 	flush_kernel = find_kernel("read_all");
-	check(cuMemAlloc_v2(&flush_memory, FLUSH_BYTES), "cuMemAlloc");
-	check(cuMemAlloc_v2(&flush_result, 4), "cuMemAlloc");
-	check(cuEventCreate(&start, 0), "cuEventCreate");
-	check(cuEventCreate(&stop, 0), "cuEventCreate");
+	check(CALL(cuMemAlloc, &flush_memory, FLUSH_BYTES), "cuMemAlloc");
+	check(CALL(cuMemAlloc, &flush_result, 4), "cuMemAlloc");
+	check(CALL(cuEventCreate, &start, 0), "cuEventCreate");
+	check(CALL(cuEventCreate, &stop, 0), "cuEventCreate");
 	for (size_t k = 0; k < roofline_n_launches; k++)
 		time_launch(&roofline_launches[k]);
 	return 0;

@@ -1,6 +1,6 @@
-/* How many blocks of a kernel fit on a multiprocessor. Used in the recorder as well. */
-#ifndef CUDA_OCCUPANCY_H
-#define CUDA_OCCUPANCY_H
+/* How many blocks of a kernel fit on a multiprocessor: for the recorder's answers, the PTX machine and its estimates. */
+#ifndef BASE_OCCUPANCY_H
+#define BASE_OCCUPANCY_H
 
 #include <stdint.h>
 

@@ -5,7 +5,7 @@
  * an H200 are in tests/data/cuda; other GPUs were not asked. */
 #include <stddef.h>
 
-#include "cuda/occupancy.h"
+#include "base/occupancy.h"
 
 enum {
 	MAX_THREADS = 1024, REGISTERS = 65536, REGISTER_UNIT = 256, PARTITIONS = 4, SHARED_UNIT = 128, SHARED_RESERVED = 1024,
