@@ -600,6 +600,21 @@ static const struct field row_finding[] = {
 	{ "message", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
 };
+static const struct field row_timing[] = {
+	{ "gpu", KIND_STRING, .flags = REQUIRED },
+	{ "median_us", KIND_NUMBER, .flags = REQUIRED, .about = "of solve() by events, caches flushed" },
+	{ "baseline_us", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "the task's first correct solution; null where it is this one" },
+	{ "baseline_ratio", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "time of this solution over that one's, by pairs; none below 10 us" },
+	{ "torch", KIND_STRING, .flags = REQUIRED | NULLABLE, .about = "version of PyTorch" },
+	{ "eager_us", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "the task's PyTorch module" },
+	{ "eager_speedup", KIND_NUMBER, .flags = REQUIRED | NULLABLE,
+		.about = "eager_us over median_us: more than 1 is faster than PyTorch; none below 10 us" },
+	{ "compile_us", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "the same by torch.compile" },
+	{ "compile_speedup", KIND_NUMBER, .flags = REQUIRED | NULLABLE },
+	{ 0 }
+};
 static const struct field row_evaluation[] = {
 	{ "id", KIND_STRING, .flags = REQUIRED, .form = FORM_ID },
 	{ "workload", KIND_STRING, .flags = REQUIRED | NULLABLE },
@@ -622,6 +637,7 @@ static const struct field row_evaluation[] = {
 	{ "counters", KIND_RECORD, .flags = REQUIRED | ARRAY,
 		.about = "counted by the PTX machine", .record = "named_size" },
 	{ "cost", KIND_NUMBER, .flags = REQUIRED | NULLABLE, .about = "weighted sum of counters; no time" },
+	{ "timing", KIND_RECORD, .flags = REQUIRED | NULLABLE, .about = "measured on a GPU", .record = "row_timing" },
 	{ "compile_log", KIND_STRING, .flags = REQUIRED | NULLABLE },
 	{ 0 }
 };
@@ -892,6 +908,7 @@ const struct record rec_table[] = {
 	{ "row_mismatch", row_mismatch, false, NULL },
 	{ "row_finding", row_finding, false, NULL },
 	{ "row_evaluation", row_evaluation, false, NULL },
+	{ "row_timing", row_timing, false, NULL },
 	{ "row_arguments", row_arguments, false, NULL },
 	{ "row_function", row_function, false, NULL },
 	{ "row_call", row_call, false, NULL },

@@ -249,17 +249,35 @@ add_method(const struct card *c, struct buf *out)
 			"results come from running the tools.\n\n");
 }
 
+/* Times, and how far they go. */
+static void
+add_timed(const struct card *c, struct buf *out)
+{
+	size_t count;
+	const char **keys = sorted_keys(json_object_get(c->totals, "timed"), &count);
+
+	buf_addf(out, "- %lld evaluations of `bench` workloads were timed, on", (long long)sum_of(c, "timed"));
+	for (size_t i = 0; i < count; i++)
+		buf_addf(out, "%s %s (%lld)", i ? "," : "", keys[i], (long long)count_of(c, "timed", keys[i]));
+	buf_adds(out, ". Times of different GPUs do not compare. PyTorch's are medians of its own launches, not paired with "
+		"the solution's.\n");
+	free(keys);
+}
+
 static void
 add_limits(const struct card *c, struct buf *out)
 {
 	json_int_t people = count_of(c, "decided", "person");
 
-	buf_adds(out, "## Limits\n\n"
-		"- No time was measured on a GPU. `cost` is a weighted sum of counted instructions and memory "
+	buf_adds(out, "## Limits\n\n");
+	if (sum_of(c, "timed"))
+		add_timed(c, out);
+	else
+		buf_adds(out, "- No time was measured on a GPU. `bench` workloads are stated and were not run.\n");
+	buf_adds(out, "- `cost` is a weighted sum of counted instructions and memory "
 		"sectors on one "
 		"profile workload. It is neither a time nor an estimate of one, and a lower cost need not "
 		"mean a faster kernel.\n"
-		"- `bench` workloads are stated and were not run.\n"
 		"- A kernel that passed has passed on the workloads listed with it, on the PTX interpreter. "
 		"Races between warps are "
 		"not proof of failure there, and features of recent GPUs that it does not know are "
@@ -394,6 +412,9 @@ add_statistics(const struct card *c, struct buf *out)
 	add_pair_table(c, "| forms shown | tasks | resolved |", "forms", "resolved_forms", out);
 	buf_adds(out, "E: English, C: reference program in C or PyTorch, M: math spec.\n\n");
 	add_pair_table(c, "| dtype of the first output | tasks | resolved |", "dtype", "resolved_dtype", out);
+	if (sum_of(c, "pytorch"))
+		add_pair_table(c, "| PyTorch | final solutions timed beside it | faster than it |", "pytorch", "faster_than_pytorch",
+			out);
 	buf_adds(out, "### First attempts that were handed in with a fault\n\n");
 	add_pair_table(c, "| fault | handed in | repaired |", "faults", "repaired", out);
 	buf_adds(out, "### What came back, over all turns\n\n");

@@ -212,6 +212,28 @@ evaluation_findings(const json_t *findings)
 }
 
 static json_t *
+evaluation_timing(const json_t *timing)
+{
+	static const struct { const char *mode, *us, *speedup; } modes[] = { { "eager", "eager_us", "eager_speedup" },
+		{ "compile", "compile_us", "compile_speedup" } };
+	const json_t *baseline = json_object_get(timing, "baseline"), *pytorch = json_object_get(timing, "pytorch");
+
+	if (!timing)
+		return json_null();
+	json_t *row = json_pack("{s:s, s:o, s:o, s:o, s:o}", "gpu", rec_json_string(json_object_get(timing, "gpu"), "name", ""),
+		"median_us", parts_real(rec_json_number(timing, "median_us", NAN)),
+		"baseline_us", parts_real(rec_json_number(baseline, "median_us", NAN)),
+		"baseline_ratio", parts_real(rec_json_number(baseline, "ratio", NAN)), "torch", parts_value(pytorch, "version"));
+	for (int i = 0; i < 2; i++) {
+		const json_t *mode = json_object_get(pytorch, modes[i].mode);
+
+		json_object_set_new(row, modes[i].us, parts_real(rec_json_number(mode, "median_us", NAN)));
+		json_object_set_new(row, modes[i].speedup, parts_real(rec_json_number(mode, "speedup", NAN)));
+	}
+	return row;
+}
+
+static json_t *
 evaluation_row(const json_t *e)
 {
 	json_t *row = json_object();
@@ -235,6 +257,7 @@ evaluation_row(const json_t *e)
 	json_object_set_new(row, "findings", evaluation_findings(json_object_get(e, "findings")));
 	json_object_set_new(row, "counters", parts_named_sizes(json_object_get(e, "counters")));
 	json_object_set_new(row, "cost", parts_real(rec_json_number(e, "cost", NAN)));
+	json_object_set_new(row, "timing", evaluation_timing(json_object_get(e, "timing")));
 	json_object_set_new(row, "compile_log", parts_value(e, "compile_log"));
 	return row;
 }

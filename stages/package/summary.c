@@ -157,6 +157,27 @@ origin_of(const json_t *record)
 	return rec_json_string(json_object_get(record, "origin"), "kind", "authored");
 }
 
+/* Where a time was measured, and whether what got a final verdict is faster than PyTorch. */
+static void
+add_timing(const json_t *evaluation, json_t *counts)
+{
+	static const struct { const char *mode, *words; } modes[] = { { "eager", "eager" }, { "compile", "`torch.compile`" } };
+	const json_t *timing = json_object_get(evaluation, "timing");
+
+	if (!timing)
+		return;
+	summary_count(counts, "timed", rec_json_string(json_object_get(timing, "gpu"), "name", ""), 1);
+	for (int i = 0; i < 2 && rec_json_boolean(evaluation, "final", 0); i++) {
+		const json_t *mode = json_object_get(json_object_get(timing, "pytorch"), modes[i].mode);
+		double speedup = rec_json_number(mode, "speedup", NAN);
+
+		if (isnan(speedup))
+			continue;
+		summary_count(counts, "pytorch", modes[i].words, 1);
+		summary_count(counts, "faster_than_pytorch", modes[i].words, speedup > 1);
+	}
+}
+
 static void
 add_origins(const struct view *v, json_t *counts)
 {
@@ -181,6 +202,7 @@ add_origins(const struct view *v, json_t *counts)
 		summary_count(counts, "evaluations", rec_json_boolean(record, "final", 0) ? "final" : "seen",
 			1);
 		summary_count(counts, "targets", rec_json_string(record, "target", ""), 1);
+		add_timing(record, counts);
 	}
 }
 

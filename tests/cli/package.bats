@@ -45,6 +45,44 @@ json.dump(manifest, open(f"{root}/MANIFEST.json", "w"), indent=1)
 END
 }
 
+@test "times that were measured are in the rows, and the card says how many are faster than PyTorch" {
+	python3 - "$cases" >timed <<'END'
+import json, sys
+case = next(c for c in map(json.loads, open(sys.argv[1])) if any(e.get("final") for e in c["evaluations"]))
+last = [e for e in case["evaluations"] if e.get("final")][-1]
+mode = {"median_us": 80.0, "interval": [79.0, 81.0], "count": 100, "queued": True, "speedup": 2.0}
+timing = {"protocol": 1, "gpu": {"name": "NVIDIA H200", "uuid": "x"}, "median_us": 40.0,
+          "baseline": {"kind": "first_correct", "median_us": 50.0, "ratio": 0.8},
+          "pytorch": {"version": "2.11", "eager": mode, "compile": {**mode, "median_us": 20.0, "speedup": 0.5}}}
+last["timing"] = timing
+print(json.dumps(case))
+timing["pytorch"] = {"version": "1.13", "reason": "torch 1.13 of python has no CUDA"}
+timing["baseline"] = {"kind": "first_correct"}
+open("bare", "w").write(json.dumps(case) + "\n")
+END
+	"$package" -q -o rel timed
+	read_release rel
+	python3 - <<'END'
+import glob, json, subprocess
+rows = [json.loads(line) for path in glob.glob("rel/solutions/*")
+        for line in subprocess.run(["zstd", "-dcq", path], stdout=subprocess.PIPE).stdout.splitlines()]
+timed = [e["timing"] for r in rows for e in r["evaluations"] if e["timing"]]
+assert timed == [{"gpu": "NVIDIA H200", "median_us": 40.0, "baseline_us": 50.0, "baseline_ratio": 0.8, "torch": "2.11",
+                  "eager_us": 80.0, "eager_speedup": 2.0, "compile_us": 20.0, "compile_speedup": 0.5}], timed
+card = open("rel/README.md").read()
+assert "- 1 evaluations of `bench` workloads were timed, on NVIDIA H200 (1)." in card
+assert "No time was measured" not in card
+assert "| PyTorch | final solutions timed beside it | faster than it |\n| --- | ---: | ---: |\n" \
+    "| `torch.compile` | 1 | 0 |\n| eager | 1 | 1 |\n" in card, card
+END
+	"$package" -q -o rel2 bare
+	read_release rel2
+	! grep "timed beside it" rel2/README.md || return 1
+	grep -q "timed, on NVIDIA H200" rel2/README.md
+	"$package" -q -o rel3 "$cases"
+	grep -q "No time was measured on a GPU" rel3/README.md
+}
+
 @test "the release is what an independent reader expects" {
 	"$package" -q -o rel --stats stats "$cases"
 	run read_release rel
