@@ -187,6 +187,19 @@ km_run() {
 	[ "$output" = "a script" ]
 }
 
+@test "a program gets the GPU of the profile, and the code that this GPU would take" {
+	"$nvcc" -cudart shared -gencode arch=compute_80,code=compute_80 -gencode arch=compute_90,code=compute_90 \
+		-o architecture "$BATS_TEST_DIRNAME/../data/run/architecture.cu"
+	km_run -q ./architecture
+	[ "$output" = "code of sm_90 on 9.0, 132 multiprocessors, 200 KiB: cudaSuccess" ]
+	km_run -q --profile a100 ./architecture
+	[[ "$output" == *"code of sm_80 on 8.0, 108 multiprocessors, 200 KiB: cudaErrorInvalidValue"* ]]
+	km_run -q --profile rtx4090 ./architecture
+	[[ "$output" == *"code of sm_80 on 8.9, 128 multiprocessors, 200 KiB: cudaErrorInvalidValue"* ]]
+	km_run -q --profile b200 ./architecture
+	[ "$output" = "code of sm_90 on 10.0, 148 multiprocessors, 200 KiB: cudaSuccess" ]
+}
+
 @test "the page of functions is made from the list, and the list is what NVIDIA's library exports" {
 	"$out/bin/km-run" --functions | diff - "$BATS_TEST_DIRNAME/../../common/cuda/RUNTIME.md"
 	exported() { nm -D "$1" | awk '$2 == "T" && $3 !~ /kernelmosaic/ { sub(/@.*/, "", $3); print $3 }' | sort; }

@@ -9,10 +9,20 @@
 #include "cuda/fatbin.h"
 #include "eval/machine/state.h"
 
-enum { WRAPPER_MAGIC = 0x466243b1, ARCHITECTURE = 90 };
+enum { WRAPPER_MAGIC = 0x466243b1, ATTRIBUTE_MAJOR = 75, ATTRIBUTE_MINOR = 76, MACHINE_ARCHITECTURE = 90 };
 
 struct image *images[MAX_IMAGES];
 int image_count;
+
+/* The newest architecture whose PTX the GPU of the profile would take, and the machine knows. */
+static unsigned
+architecture(void)
+{
+	const int *attribute = options()->profile.attribute;
+	unsigned gpu = (unsigned)(10 * attribute[ATTRIBUTE_MAJOR] + attribute[ATTRIBUTE_MINOR]);
+
+	return gpu < MACHINE_ARCHITECTURE ? gpu : MACHINE_ARCHITECTURE;
+}
 
 static void
 add_kernels(struct image *image, const struct ptxinfo *info)
@@ -61,7 +71,7 @@ read_image(const void *fatbin, struct image *image, struct buf *err)
 
 	if (!bytes)
 		return buf_err(err, "it is no fatbin of a known form");
-	if (fatbin_ptx(fatbin, bytes, ARCHITECTURE, &ptx, err) < 0)
+	if (fatbin_ptx(fatbin, bytes, architecture(), &ptx, err) < 0)
 		return -1;
 	/* Without machine code the numbers of registers stay unknown, which only occupancy asks for. */
 	info = ptxinfo_read(buf_str(&ptx), ptx.len, fatbin, bytes, &ignored);

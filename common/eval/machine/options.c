@@ -8,6 +8,8 @@
 #include "eval/machine/machine.h"
 #include "eval/machine/state.h"
 
+enum { ATTRIBUTE_SHARED_OF_BLOCK = 97 };
+
 void
 say(const char *format, ...)
 {
@@ -58,6 +60,7 @@ options(void)
 	o.ptx.checked = checks && strchr(checks, 'i');
 	o.ptx.racecheck = checks && strchr(checks, 'r');
 	o.ptx.max_output = 8 << 20;	/* as the printf FIFO of a GPU by default */
+	o.ptx.max_shared = (size_t)o.profile.attribute[ATTRIBUTE_SHARED_OF_BLOCK];
 	o.ptx.budget = number(MACHINE_BUDGET);
 	o.ptx.schedule = number(MACHINE_SCHEDULE);
 	o.trace = getenv(MACHINE_TRACE) != NULL;
