@@ -8,6 +8,7 @@
 #include "base/die.h"
 #include "base/footer.h"
 #include "eval/eval.h"
+#include "eval/torch_time.h"
 #include "rec/filter.h"
 #include "rec/json.h"
 #include "replay.h"
@@ -105,6 +106,20 @@ report(const struct verify *v, const json_t *solution, const struct eval_summary
 			fresh ? "on fresh inputs" : "under another schedule");
 }
 
+/* The time that was measured, beside what PyTorch takes. */
+static void
+report_time(const struct verify *v, const json_t *solution, const struct eval_summary *summary)
+{
+	const json_t *timing = json_object_get(summary->decisive, "timing");
+	struct buf others = BUF_INIT;
+
+	torch_times_text(timing, &others);
+	if (timing && !strcmp(summary->status, "PASSED"))
+		note("%s: solution %s: %.6g us on workload %s%s", v->task->name, rec_json_string(solution, "id", ""),
+			rec_json_number(timing, "median_us", NAN), rec_json_string(summary->decisive, "workload", ""), buf_str(&others));
+	buf_release(&others);
+}
+
 /* Appends the evaluations, marked final. 0, or -1: ours. */
 static int
 give_verdict(struct verify *v, const json_t *solution, json_t *finals, struct buf *err)
@@ -117,6 +132,7 @@ give_verdict(struct verify *v, const json_t *solution, json_t *finals, struct bu
 			err) < 0)
 		return -1;
 	report(v, solution, &summary);
+	report_time(v, solution, &summary);
 	json_array_foreach(evaluations, i, evaluation) {
 		json_t *final = json_copy(evaluation);
 
