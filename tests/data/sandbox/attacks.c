@@ -533,7 +533,8 @@ static const struct {
 } attacks[] = {
 	{ "environment", environment }, { "descriptors", descriptors }, { "identity", identity }, { "forks", forks },
 	{ "bomb", bomb }, { "fill", fill }, { "files", files }, { "outside", outside }, { "secrets", secrets },
-	{ "sockets", sockets }, { "reach", reach }, { "calls", calls }, { "supervisor", supervisor }, { "forge", forge }, { "loop", loop },
+	{ "sockets", sockets }, { "reach", reach },
+	{ "calls", calls }, { "supervisor", supervisor }, { "forge", forge }, { "loop", loop },
 	{ "sleep", sleep_for_ever }, { "memory", memory }, { "memory_by_many", memory_by_many },
 	{ "memory_shared", memory_shared }, { "flood", flood }, { "daemons", daemons }, { "plant", plant },
 	{ "setuid", setuid_programs }, { "address", address }, { "input", copy_input }, { "exit", leave },
