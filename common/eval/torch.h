@@ -1,7 +1,8 @@
 /* PyTorch references: a Python in the sandbox that imports torch once and runs each module in a fork of its own.
  *
  * A reference.py defines class Model(torch.nn.Module). Its forward gets by name whichever of the task's inputs, axes and
- * scalars its parameters name, and returns the outputs in the task's order. It runs in double precision on the CPU. */
+ * scalars its parameters name, and returns the outputs in the task's order. It runs in double precision on the CPU; how it
+ * is timed on a GPU is told in torch_time.h. */
 #ifndef EVAL_TORCH_H
 #define EVAL_TORCH_H
 
