@@ -165,18 +165,19 @@ core_length(uint32_t which)
 	}
 }
 
-GENERATE_CORE struct core_place
-core_place(const struct generate_job *job, uint64_t i)
+/* The length of a superblock's segments; there are segments. */
+GENERATE_CORE uint32_t
+core_segment_length(const struct generate_job *job, uint64_t superblock)
 {
-	struct core_place place = { REGIME_PLAIN, 0, 0, 1, i, 1, 0 };
-	uint64_t superblock = i >> CORE_SUPERBLOCK_BITS, offset = i & ((1u << CORE_SUPERBLOCK_BITS) - 1);
+	return core_length(core_block(job, superblock, DRAW_SUPERBLOCK).w[0] % job->lengths);
+}
 
-	if (job->lengths == 0)
-		return place;
-	place.length = core_length(core_block(job, superblock, DRAW_SUPERBLOCK).w[0] % job->lengths);
-	place.at = offset % place.length;
-	place.start = i - place.at;
-	struct core_words words = core_block(job, place.start, DRAW_SEGMENT), own = core_block(job, i, DRAW_OUTLIER);
+/* The place of element i, which is number `at` of a segment with these words. */
+GENERATE_CORE struct core_place
+core_place_in_segment(const struct generate_job *job, uint64_t i, uint32_t at, uint32_t length, struct core_words words)
+{
+	struct core_place place = { REGIME_PLAIN, i - at, at, length, i, 1, 0 };
+
 	place.regime = job->regime[words.w[0] % CORE_REGIMES];
 	place.power = 1 + words.w[1] % 8;
 	if (place.regime == REGIME_SAME)
@@ -184,9 +185,25 @@ core_place(const struct generate_job *job, uint64_t i)
 	else if (place.regime == REGIME_REPEAT)
 		place.anchor = place.start + place.at % (2 + words.w[2] % 7);
 	/* Every second segment has outliers, so that clean stretches and spoilt ones both occur. */
-	if (words.w[3] & 1 && own.w[0] % 128 == 0)
-		place.outlier = own.w[1] | 1;
+	if (words.w[3] & 1) {
+		struct core_words own = core_block(job, i, DRAW_OUTLIER);
+
+		if (own.w[0] % 128 == 0)
+			place.outlier = own.w[1] | 1;
+	}
 	return place;
+}
+
+GENERATE_CORE struct core_place
+core_place(const struct generate_job *job, uint64_t i)
+{
+	struct core_place place = { REGIME_PLAIN, 0, 0, 1, i, 1, 0 };
+	uint32_t offset = (uint32_t)i & ((1u << CORE_SUPERBLOCK_BITS) - 1);
+
+	if (job->lengths == 0)
+		return place;
+	uint32_t length = core_segment_length(job, i >> CORE_SUPERBLOCK_BITS), at = offset % length;
+	return core_place_in_segment(job, i, at, length, core_block(job, i - at, DRAW_SEGMENT));
 }
 
 /* (j + U) / length as a 64-bit fraction: rising within the segment. */
@@ -396,31 +413,47 @@ core_store_integer(int dtype, void *element, int64_t value)
 	}
 }
 
+/* Do the elements lie in segments? */
+GENERATE_CORE int
+core_has_segments(const struct generate_job *job)
+{
+	return job->lengths && (job->distribution == CORE_NORMAL || job->distribution == CORE_UNIFORM ||
+		job->distribution == CORE_INTEGERS || job->distribution == CORE_BERNOULLI);
+}
+
+/* Makes element i of one of these four distributions. */
+GENERATE_CORE void
+generate_core_placed(const struct generate_job *job, uint64_t i, const struct core_place *place, void *element)
+{
+	if (job->distribution == CORE_NORMAL) {
+		core_store(job->dtype, element, CORE_ADD(job->middle, CORE_MUL(job->scale, core_deviation(job, place, i))));
+		return;
+	}
+	uint64_t fraction = core_fraction(job, place, i);
+	int zero = place->regime == REGIME_ZERO && !place->outlier;
+	if (job->distribution == CORE_UNIFORM)
+		core_store(job->dtype, element, zero ? job->zero : CORE_ADD(job->low, CORE_MUL(job->width, core_unit(fraction))));
+	else if (job->distribution == CORE_INTEGERS)
+		core_store_integer(job->dtype, element, zero ? job->zero_integer :
+			(int64_t)((uint64_t)job->low_integer + CORE_HIGH(fraction, job->span)));
+	else
+		core_store_integer(job->dtype, element, core_unit(fraction) < job->p);
+}
+
 /* Makes element i into memory that is aligned to the dtype. total: the sum of the row's weights, for
  * CORE_PROBABILITY only. */
 GENERATE_CORE void
 generate_core_element(const struct generate_job *job, uint64_t i, uint64_t total, void *element)
 {
 	struct core_place place;
-	uint64_t fraction;
 
 	switch (job->distribution) {
 	case CORE_NORMAL:
-		place = core_place(job, i);
-		core_store(job->dtype, element,
-			CORE_ADD(job->middle, CORE_MUL(job->scale, core_deviation(job, &place, i))));
-		return;
 	case CORE_UNIFORM:
-		place = core_place(job, i);
-		fraction = core_fraction(job, &place, i);
-		core_store(job->dtype, element, place.regime == REGIME_ZERO && !place.outlier ? job->zero :
-			CORE_ADD(job->low, CORE_MUL(job->width, core_unit(fraction))));
-		return;
 	case CORE_INTEGERS:
+	case CORE_BERNOULLI:
 		place = core_place(job, i);
-		fraction = core_fraction(job, &place, i);
-		core_store_integer(job->dtype, element, place.regime == REGIME_ZERO && !place.outlier ? job->zero_integer :
-			(int64_t)((uint64_t)job->low_integer + CORE_HIGH(fraction, job->span)));
+		generate_core_placed(job, i, &place, element);
 		return;
 	case CORE_PERMUTATION:
 		core_store_integer(job->dtype, element, (int64_t)core_permuted(job, i / job->extent, i % job->extent));
@@ -434,10 +467,6 @@ generate_core_element(const struct generate_job *job, uint64_t i, uint64_t total
 		return;
 	case CORE_PROBABILITY:
 		core_store(job->dtype, element, CORE_DIV((double)(int64_t)core_weight(job, i), (double)(int64_t)total));
-		return;
-	case CORE_BERNOULLI:
-		place = core_place(job, i);
-		core_store_integer(job->dtype, element, core_unit(core_fraction(job, &place, i)) < job->p);
 		return;
 	default:
 		core_store(job->dtype, element, job->value);
