@@ -1,5 +1,6 @@
-/* A candidate and a baseline in, pairs of times out. Before each launch the inputs are made anew on the device, outputs,
- * scratch and variables are put back, and 512 MiB are written and read; the whole plan waits in the queue meanwhile.
+/* A candidate and a baseline in, pairs of times out. Before each pair the inputs are made anew on the device; before each
+ * launch outputs, scratch and variables are put back, and 512 MiB are written and read; the whole plan waits in the queue
+ * meanwhile.
  *
  * Device code can overwrite the stamps of events. So each launch is read at once, and the host's clock has its say: from
  * event P, which the host sees while the flush runs, to the end, less the same of an empty kernel. For that the host
@@ -139,7 +140,7 @@ timing_launch(struct timing *t, struct timing_side *side, struct timing_sample *
 CUresult
 timing_prepared_launch(struct timing *t, struct timing_side *side, uint64_t launch, struct timing_sample *s)
 {
-	CUresult result = timing_show_inputs(t, launch);
+	CUresult result = timing_renew_inputs(t, launch);
 
 	if (result == CUDA_SUCCESS)
 		result = put_back(t, side, (int)(launch & 1));
@@ -259,7 +260,7 @@ measure_empty(struct timing *t)
 	for (uint32_t i = 0; i < EMPTY_LAUNCHES && result == CUDA_SUCCESS; i++) {
 		struct timing_sample s;
 
-		result = timing_prepared_launch(t, NULL, i, &s);
+		result = timing_prepared_launch(t, NULL, i / 2, &s);	/* as pairs are */
 		empty->sample[empty->samples++] = s;
 	}
 	return result;
@@ -307,9 +308,9 @@ warm_up(struct timing *t)
 	struct timing_sample s;
 
 	for (int i = 0; i < WARM_LAUNCHES && result == CUDA_SUCCESS; i++) {
-		result = timing_prepared_launch(t, &t->candidate, 1, &s);
+		result = timing_prepared_launch(t, &t->candidate, 0, &s);
 		if (result == CUDA_SUCCESS && t->has_baseline)
-			result = timing_prepared_launch(t, &t->baseline, 1, &s);
+			result = timing_prepared_launch(t, &t->baseline, 0, &s);
 	}
 	return result;
 }
@@ -328,8 +329,6 @@ timing_start(struct timing *t)
 	result = make_graph(t, &t->candidate);
 	if (result == CUDA_SUCCESS && t->has_baseline)
 		result = make_graph(t, &t->baseline);
-	if (result == CUDA_SUCCESS)
-		result = timing_make_inputs(t);
 	if (result == CUDA_SUCCESS)
 		result = raise_clocks(t);
 	if (result == CUDA_SUCCESS)

@@ -6,7 +6,7 @@
 #include "cuda/gpu_stats.h"
 #include "tensor/generate.h"
 
-enum { TIMING_MAX_PAIRS = 1000, TIMING_INPUT_SETS = 8 };
+enum { TIMING_MAX_PAIRS = 1000 };
 
 struct timing_sample {
 	double event_us, gap_us, host_us;	/* start to end; P to start; start to end by the host, NAN: not seen in time */
@@ -38,8 +38,7 @@ struct timing_compared {
 struct timing {
 	struct gpu *g;
 	struct generate_job *inputs;	/* of the inputs in order */
-	CUmemGenericAllocationHandle set[TIMING_INPUT_SETS][GPU_MAX_BUFFERS];	/* memory of inputs, by set and region */
-	uint32_t sets, shown;			/* shown: the set that is mapped */
+	uint64_t drawn;			/* launch that the inputs were made for */
 	const json_t *job;
 	struct timing_side candidate, baseline, empty;
 	bool has_baseline;
@@ -71,10 +70,8 @@ void timing_check_clock(struct timing *t, struct timing_side *side, const char *
 /* ---- gpu_inputs.c */
 /* Makes the inputs where they are mapped, for a launch: 0 is the workload's own draw. */
 CUresult timing_generate(struct timing *t, uint64_t launch);
-/* Makes the sets of inputs for timed launches; the first is what is there. */
-CUresult timing_make_inputs(struct timing *t);
-/* The inputs of a launch, read-only: one of the sets, or made anew where memory holds no second one. */
-CUresult timing_show_inputs(struct timing *t, uint64_t launch);
+/* Makes them, unless they are those of this launch. */
+CUresult timing_renew_inputs(struct timing *t, uint64_t launch);
 
 /* ---- gpu_judge.c */
 /* Copies the outputs away, to memory that is not mapped while anything runs. */
