@@ -1,5 +1,6 @@
 /* In: a fault at an instruction, seen by a lane. Out: a list of findings, one for each (kind, place), with the
- * source line that .loc gave, the thread, the buffer and a sentence; repetitions only count. */
+ * source line that .loc gave, the thread, the buffer and a sentence; repetitions only count. A place is a source line,
+ * since a loop that was unrolled has it many times, or without lines what is touched. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -77,7 +78,7 @@ findings_remove(struct findings *f, const char *message)
 bool
 ptx_is_warning(const struct ptx_finding *f)
 {
-	return f->check == PTX_RACECHECK || f->kind == PTX_NEVER_WRITTEN;
+	return f->warning;
 }
 
 size_t
@@ -90,28 +91,51 @@ findings_errors(const struct findings *f)
 }
 
 static void
-count_dropped(struct findings *f, enum ptx_kind kind, uint32_t ptx_line)
+count_dropped(struct findings *f, const struct ptx_finding *one)
 {
-	uint32_t place = (ptx_line * PTX_N_KINDS + kind) % N_PLACES;
+	uint32_t line = one->line ? one->line : one->ptx_line;
+	uint32_t place = (line * PTX_N_KINDS + one->kind) % N_PLACES;
 	f->dropped += !(f->dropped_places[place / 64] >> place % 64 & 1);
 	f->dropped_places[place / 64] |= 1ull << place % 64;
 }
 
+static size_t
+count_of_check(const struct findings *f, enum ptx_check check)
+{
+	size_t count = 0;
+	for (size_t k = 0; k < f->count; k++)
+		count += f->list[k].check == check;
+	return count;
+}
+
+/* Which one of a full list gives way, f->count: none. An error is worth more than a warning, and the first of its check
+ * more than one of several: a barrier that lacks is a race and a hundred reads of what nobody wrote. */
+static size_t
+to_give_way(const struct findings *f, const struct ptx_finding *new)
+{
+	bool first = !count_of_check(f, new->check);
+	for (size_t k = f->count; k-- > 0;)
+		if (f->list[k].warning >= new->warning && count_of_check(f, f->list[k].check) > 1
+			&& (first || f->list[k].warning > new->warning))
+			return k;
+	for (size_t k = f->count; first && k-- > 0;)
+		if (count_of_check(f, f->list[k].check) > 1 || f->list[k].warning > new->warning)
+			return k;
+	return f->count;
+}
+
 /* False when the list is full, and the new one no better than those in it. */
 static bool
-make_room(struct findings *f, enum ptx_kind kind, uint32_t ptx_line, bool warning)
+make_room(struct findings *f, const struct ptx_finding *new)
 {
-	size_t k = f->count;
 	if (f->count < f->max)
 		return true;
-	while (!warning && k-- > 0)
-		if (ptx_is_warning(&f->list[k])) {
-			count_dropped(f, f->list[k].kind, f->list[k].ptx_line);
-			remove_at(f, k);
-			return true;
-		}
-	count_dropped(f, kind, ptx_line);
-	return false;
+	size_t k = to_give_way(f, new);
+	count_dropped(f, k < f->count ? &f->list[k] : new);
+	if (k == f->count)
+		return false;
+	remove_at(f, k);
+	return true;
 }
 
 uint64_t
@@ -157,26 +181,21 @@ shared_variable(const struct image *im, uint64_t offset, const struct variable *
 	return best;
 }
 
-static void
-name_memory(struct findings *fs, const struct machine_core *core, const struct variable *variable, const struct buffer *object,
-	struct ptx_finding *f)
+/* What is touched at f->address, borrowed, and where in it; without a name when that is not known. */
+static struct slice
+memory_name(const struct machine_core *core, const struct variable *variable, const struct buffer *object, struct ptx_finding *f)
 {
+	f->offset_bytes = (int64_t)f->address;
 	if (f->space == PTX_SPACE_SHARED) {
 		const struct shared_place *p = shared_variable(core->image, f->address, variable);
-		f->offset_bytes = (int64_t)f->address;
-		if (p) {
-			f->buffer = arena_strndup(&fs->arena, p->variable->name.at, p->variable->name.length);
-			f->offset_bytes -= p->offset;
-		}
-	} else if (f->space == PTX_SPACE_GLOBAL || f->space == PTX_SPACE_CONST) {
-		const struct buffer *b = object ? object : near_buffer(core, f->address);
-		if (b) {
-			f->buffer = arena_strdup(&fs->arena, b->name);
-			f->offset_bytes = (int64_t)(f->address - b->address);
-		}
-	} else {
-		f->offset_bytes = (int64_t)f->address;
+		f->offset_bytes -= p ? p->offset : 0;
+		return p ? p->variable->name : (struct slice){ NULL, 0 };
 	}
+	if (f->space != PTX_SPACE_GLOBAL && f->space != PTX_SPACE_CONST)
+		return (struct slice){ NULL, 0 };
+	const struct buffer *b = object ? object : near_buffer(core, f->address);
+	f->offset_bytes -= b ? (int64_t)b->address : 0;
+	return b ? (struct slice){ b->name, (uint32_t)strlen(b->name) } : (struct slice){ NULL, 0 };
 }
 
 /* Without its folders: where a compiler ran is nobody's business, and differs by machine. */
@@ -264,13 +283,16 @@ write_message(struct findings *fs, const struct machine_core *core, const struct
 	buf_release(&m);
 }
 
-/* Is it the instruction of the finding? For races, one of the same source line: a loop that was unrolled has many. */
+/* Is it the place of the finding? */
 static bool
-same_place(const struct ptx_finding *f, const struct source *s)
+same_place(const struct ptx_finding *f, const struct ptx_finding *new, const struct source *s, struct slice buffer)
 {
-	if (f->check == PTX_RACECHECK && f->line)
+	if (f->kind != new->kind || f->warning != new->warning || f->space != new->space || strcmp(f->kernel, new->kernel))
+		return false;
+	if (f->line)
 		return f->line == s->location.line && f->inlined_line == s->location.inlined_line;
-	return f->ptx_line == s->line;
+	return f->ptx_line == s->line || (f->buffer && strlen(f->buffer) == buffer.length
+		&& !memcmp(f->buffer, buffer.at, buffer.length));
 }
 
 const char *
@@ -279,27 +301,26 @@ report(struct warp *w, const struct insn *i, const struct finding_place *place, 
 	struct machine_core *core = w->core;
 	struct findings *fs = core->findings;
 	const struct source *source = &core->image->sources[i->place];
-	const struct ptx_kernel *kernel = &core->image->kernel->public;
+	struct ptx_finding new = { .check = place->check, .kind = place->kind, .warning = place->warning, .space = place->space,
+		.address = place->address, .size_bytes = place->size, .count = 1, .kernel = core->image->kernel->public.name,
+		.line = source->location.line, .ptx_line = source->line };
+	struct slice buffer = { NULL, 0 };
+	if (place->size)
+		buffer = memory_name(core, source->variable, place->object, &new);
 	for (size_t k = 0; k < fs->count; k++)
-		if (fs->list[k].kind == place->kind && same_place(&fs->list[k], source) && !strcmp(fs->list[k].kernel, kernel->name)) {
+		if (same_place(&fs->list[k], &new, source, buffer)) {
 			fs->list[k].count++;
 			return NULL;
 		}
-	if (!make_room(fs, place->kind, source->line, place->check == PTX_RACECHECK))
+	if (!make_room(fs, &new))
 		return NULL;
 	struct ptx_finding *f = &fs->list[fs->count];
-	memset(f, 0, sizeof *f);
-	f->check = place->check;
-	f->kind = place->kind;
-	f->space = place->space;
-	f->address = place->address;
-	f->size_bytes = place->size;
-	f->count = 1;
-	f->kernel = arena_strdup(&fs->arena, kernel->name);
+	*f = new;
+	f->kernel = arena_strdup(&fs->arena, new.kernel);
 	name_thread(w, place->lane, f);
 	name_place(fs, core, i, f);
-	if (place->size)
-		name_memory(fs, core, core->image->sources[i->place].variable, place->object, f);
+	if (buffer.at)
+		f->buffer = arena_strndup(&fs->arena, buffer.at, buffer.length);
 	if (place->pair)
 		name_other(fs, w, place, f);
 	struct buf what = BUF_INIT;
@@ -318,12 +339,15 @@ void
 report_never_written(struct findings *fs, const struct buffer *b, uint64_t first_byte, uint32_t element_bytes,
 	const char *message)
 {
-	if (!make_room(fs, PTX_NEVER_WRITTEN, (uint32_t)(b->address >> 8), true))
+	struct ptx_finding new = { .check = PTX_INITCHECK, .kind = PTX_NEVER_WRITTEN, .warning = true, .kernel = "",
+		.space = PTX_SPACE_GLOBAL, .ptx_line = (uint32_t)(b->address >> 8), .offset_bytes = (int64_t)first_byte,
+		.address = b->address + first_byte, .size_bytes = element_bytes, .count = 1 };
+	if (!make_room(fs, &new))
 		return;
-	fs->list[fs->count++] = (struct ptx_finding){ .check = PTX_INITCHECK, .kind = PTX_NEVER_WRITTEN, .kernel = "",
-		.space = PTX_SPACE_GLOBAL, .buffer = arena_strdup(&fs->arena, b->name), .offset_bytes = (int64_t)first_byte,
-		.address = b->address + first_byte, .size_bytes = element_bytes, .count = 1,
-		.message = arena_strdup(&fs->arena, message) };
+	new.ptx_line = 0;
+	new.buffer = arena_strdup(&fs->arena, b->name);
+	new.message = arena_strdup(&fs->arena, message);
+	fs->list[fs->count++] = new;
 }
 
 void

@@ -276,6 +276,7 @@ struct machine_core {
 	char *workspace;			/* GRID_WORKSPACE_BYTES, NULL before the first cooperative launch; later ordinary
 						 * launches see it too, as on an H200: their grid barriers work */
 	uint64_t random;			/* of the schedule; 0: the plain order */
+	bool interrupted;			/* under a schedule: a warp stopped in front of an access, others come between */
 };
 
 /* What stood where a store goes, on record while probing. */
@@ -316,7 +317,7 @@ struct finding_place {
 	enum ptx_space space;
 	uint64_t address;
 	uint32_t size;
-	bool write;
+	bool write, warning;
 	const struct buffer *object;	/* that the address was made from; NULL: the nearest */
 	bool pair;			/* a race: the other side follows */
 	uint32_t other_place, other_who;	/* instruction; number of the warp in the grid * 32 + lane */

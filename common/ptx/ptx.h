@@ -120,7 +120,8 @@ struct ptx_finding {
 	int64_t offset_bytes;		/* of the access from the buffer's start */
 	uint64_t address;
 	uint32_t size_bytes;		/* of the access */
-	uint64_t count;			/* lanes that did it at this instruction */
+	uint64_t count;			/* lanes that did it there */
+	bool warning;			/* it does no harm by itself: see ptx_error_count */
 	bool pair;			/* a race: the other access follows, as far as its thread and place are known */
 	uint32_t other_block[3], other_thread[3];
 	const char *other_file;		/* NULL when the PTX has no line information */
@@ -208,15 +209,16 @@ struct ptx_launch {
 enum ptx_status ptx_launch(struct ptx_machine *machine, const struct ptx_launch *launch, struct ptx_counters *counters,
 	struct buf *err);
 
-/* Findings so far, at most max_findings, one for each (kind, instruction); later ones only count.
- * Borrowed until the next launch or ptx_clear_findings. */
+/* Findings so far, at most max_findings, one for each (kind, source line of a kernel), or without lines for each (kind,
+ * buffer); later ones only count. A full list gives the place of a warning to an error, and the place of one of several
+ * of a check to the first of another. Borrowed until the next launch or ptx_clear_findings. */
 size_t ptx_finding_count(const struct ptx_machine *machine);
-/* Those that are no warnings. Races are warnings, and so are elements that were never written: whether they did harm,
- * the outputs tell. A full list gives the place of a warning to an error. */
+/* Those that are no warnings. Warnings are races within one warp, which lock-step hides on most GPUs, races that leave
+ * memory as it was, and elements that were never written: whether they did harm, the outputs tell. */
 size_t ptx_error_count(const struct ptx_machine *machine);
 bool ptx_is_warning(const struct ptx_finding *finding);
 const struct ptx_finding *ptx_finding_at(const struct ptx_machine *machine, size_t index);
-/* How many more (kind, instruction) there were than the list holds. */
+/* How many more places there were than the list holds. */
 uint64_t ptx_findings_dropped(const struct ptx_machine *machine);
 void ptx_clear_findings(struct ptx_machine *machine);
 

@@ -185,6 +185,7 @@ race_free(struct race *race)
 		return;
 	sync_clear(&race->flags);
 	free(race->optimistic);
+	free(race->read_before);
 	free(race);
 }
 
@@ -200,6 +201,8 @@ race_start_launch(struct race *race, uint64_t grid_blocks, uint32_t block_warps)
 	race->n_doubts = 0;
 	free(race->optimistic);
 	race->optimistic = xcalloc(race->core->image->n_code + 1, 1);
+	free(race->read_before);
+	race->read_before = xcalloc(race->core->image->n_code + 1, sizeof *race->read_before);
 }
 
 void
@@ -439,6 +442,65 @@ race_acquire(struct warp *w, uint32_t lane, uint64_t key)
 	const uint32_t *own = grid->clocks.others->stamp + b->first_warp;
 	for (uint32_t k = 0; k < b->n_warps; k++)
 		r->known.own[k] = own[k] > r->known.own[k] ? own[k] : r->known.own[k];
+}
+
+/* ---- read-modify-writes that are not atomic */
+
+enum { MAX_WANTED = 16, LOOK_BACK = 256, NO_READ = 1 };
+
+struct wanted {				/* registers that the value of a store was made of */
+	uint32_t offset[MAX_WANTED], count;
+};
+
+static bool
+take_wanted(struct wanted *w, uint32_t offset)
+{
+	for (uint32_t k = 0; k < w->count; k++)
+		if (w->offset[k] == offset) {
+			w->offset[k] = w->offset[--w->count];
+			return true;
+		}
+	return false;
+}
+
+static void
+add_wanted(struct wanted *w, uint32_t offset)
+{
+	if (offset != NO_REG && w->count < MAX_WANTED)
+		w->offset[w->count++] = offset;
+}
+
+/* Against the order of the code; what branches do in between may be missed, and then nothing is said. */
+static uint32_t
+find_read(const struct race *race, const struct insn *store)
+{
+	const struct image *im = race->core->image;
+	struct wanted wanted = { { 0 }, 0 };
+	add_wanted(&wanted, store->list[0]);
+	for (uint32_t pc = store->place; wanted.count && pc > 0 && store->place - pc < LOOK_BACK;) {
+		const struct insn *i = &im->code[--pc];
+		const struct slice *opcode = &im->sources[pc].opcode;
+		if (opcode->length > 3 && !memcmp(opcode->at, "ld.", 3)) {
+			for (uint32_t k = 0; k < i->n; k++)
+				if (take_wanted(&wanted, i->list[k]) && i->flag >= ORDER_RELAXED && i->a == store->a
+					&& i->imm == store->imm && i->space == store->space)
+					return pc + NO_READ + 1;
+		} else if (i->kind == K_RUN && i->d != NO_REG && take_wanted(&wanted, i->d)) {
+			add_wanted(&wanted, i->a);
+			add_wanted(&wanted, i->b);
+			add_wanted(&wanted, i->c);
+		}
+	}
+	return NO_READ;
+}
+
+const struct insn *
+race_read_before(struct race *race, const struct insn *store)
+{
+	uint32_t *known = &race->read_before[store->place];
+	if (!*known)
+		*known = store->n == 1 ? find_read(race, store) : NO_READ;
+	return *known == NO_READ ? NULL : &race->core->image->code[*known - NO_READ - 1];
 }
 
 /* ---- the question */

@@ -74,6 +74,7 @@ struct race {
 	uint64_t merged_bytes;
 	struct sync_table flags;		/* places that were released for the grid */
 	uint8_t *optimistic;			/* by instruction: a read whose thread then used an atomic there */
+	uint32_t *read_before;			/* by instruction: see race_read_before; 0: not looked for yet */
 	struct doubt doubt[MAX_DOUBTS];
 	uint32_t n_doubts;
 	uint64_t shadow_bytes;
@@ -106,6 +107,10 @@ void race_acquire(struct warp *w, uint32_t lane, uint64_t key);
 
 /* Was it before what lane `lane` of the warp does now? who: number of the warp in the grid * 32 + lane. */
 bool race_ordered(const struct warp *w, uint32_t lane, uint32_t who, uint32_t stamp);
+
+/* The volatile load that a volatile store takes its value from, changed on the way, and that has the same address: both
+ * together are a read-modify-write. NULL: the store is no such thing. */
+const struct insn *race_read_before(struct race *race, const struct insn *store);
 
 /* ---- memory: shadow.c */
 struct shadow *shadow_new(struct race *race, uint64_t bytes);

@@ -427,10 +427,13 @@ next_in_ring(const struct machine_core *core, struct grid_run *g)
 static struct block *
 random_block(struct machine_core *core, struct grid_run *g)
 {
-	bool one_more = ++g->turns_alike > 4ull * g->n_live;	/* they may wait for one that has not started */
+	bool again = core->interrupted;		/* others come between two accesses of the block that ran last */
+	bool one_more = !again && ++g->turns_alike > 4ull * g->n_live;	/* they may wait for one that has not started */
 	while ((g->n_live < SCHEDULE_WINDOW || one_more) && start_cluster(core, g))
 		one_more = false;
 	g->turn = g->n_live ? schedule_random(core, g->n_live) : 0;
+	if (again && g->live[g->turn] == core->block)
+		g->turn = (g->turn + 1) % g->n_live;
 	struct block *b = next_in_ring(core, g);
 	return b || !start_cluster(core, g) ? b : g->live[g->n_live - 1];
 }
@@ -513,6 +516,7 @@ grid_run(struct machine_core *core, const struct ptx_launch *l, const struct ptx
 	core->memory_used = 0;
 	core->stores = 1;
 	core->random = core->options.schedule;
+	core->interrupted = false;
 	if (l->cooperative) {
 		static const uint32_t words[GRID_WORKSPACE_BYTES / 4] = { 0x10, 0, 1 };	/* as on an H200; the barrier is word 1 */
 		if (!core->workspace)

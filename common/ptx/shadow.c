@@ -11,8 +11,8 @@
 #include "ptx/race.h"
 
 enum plane { W_STAMP, W_WHO, W_WHAT, R_STAMP, R_WHO, R_WHAT, R_WARPS, O_STAMP, O_WHO, O_WHAT, N_PLANES };
-/* what: the instruction's place, and how it accessed */
-enum { STRONG = 1, MANY = 2, IN_BLOCK = 4, ATOMIC = 16, WHAT_BITS = 5 };
+/* what: the instruction's place, and how it accessed; SAME: a write that left memory as it was */
+enum { STRONG = 1, MANY = 2, IN_BLOCK = 4, SAME = 8, ATOMIC = 16, WHAT_BITS = 5 };
 #define MAX_SHADOW ((uint64_t)2 << 30)
 
 struct shadow {
@@ -151,6 +151,23 @@ stored_value(const struct insn *i, const struct warp *w, uint32_t lane, uint32_t
 	return true;
 }
 
+static const char *
+memory_at(const struct request *q, uint64_t address)
+{
+	return q->space == PTX_SPACE_SHARED ? q->w->block->shared + address : (const char *)(uintptr_t)address;
+}
+
+/* Does the store leave memory as it is? */
+static bool
+leaves_memory(const struct request *q, uint32_t lane, uint64_t cell, uint64_t address)
+{
+	uint64_t from = (cell << q->shadow->shift) + q->start;
+	uint32_t bytes = 1u << q->shadow->shift;
+	char mine[4];
+	return q->access == ACCESS_WRITE && stored_value(q->i, q->w, lane, (uint32_t)(from - address), bytes, mine)
+		&& !memcmp(memory_at(q, from), mine, bytes);
+}
+
 /* Does the store leave memory as the other write left it? Then it does not matter which of both is the last. */
 static bool
 same_value(const struct request *q, uint32_t lane, uint64_t cell, uint64_t address, uint32_t other_what, uint32_t other_who)
@@ -158,11 +175,10 @@ same_value(const struct request *q, uint32_t lane, uint64_t cell, uint64_t addre
 	uint64_t from = (cell << q->shadow->shift) + q->start;
 	uint32_t bytes = 1u << q->shadow->shift, at = (uint32_t)(from - address);
 	char mine[4], theirs[4];
+	if (leaves_memory(q, lane, cell, address))
+		return true;
 	if (q->access != ACCESS_WRITE || !stored_value(q->i, q->w, lane, at, bytes, mine))
 		return false;
-	const char *memory = q->space == PTX_SPACE_SHARED ? q->w->block->shared + from : (const char *)(uintptr_t)from;
-	if (!memcmp(memory, mine, bytes))
-		return true;
 	/* two lanes of this very instruction: nothing is in memory yet */
 	return other_what >> WHAT_BITS == q->i->place && other_who / LANES == q->warp_who / LANES
 		&& stored_value(q->i, q->w, other_who % LANES, at, bytes, theirs) && !memcmp(mine, theirs, bytes);
@@ -173,6 +189,8 @@ struct conflict {
 	uint32_t who, what, stamp;
 	bool scope;			/* both are atomic, one only within its block */
 	bool unnamed;			/* who is of the other thread's warp, but may be another of its threads */
+	bool harmless;			/* the write left memory as it was */
+	bool lost;			/* both are volatile, and this one writes what it made of an older value */
 };
 
 static void
@@ -185,8 +203,9 @@ report_conflict(const struct request *q, uint32_t lane, uint64_t address, const 
 		.address = address, .size = q->size, .write = q->access != ACCESS_READ, .pair = !c->unnamed,
 		.other_place = c->what >> WHAT_BITS, .other_who = c->who };
 	bool same_warp = c->who / LANES == q->warp_who / LANES, same_block = c->who - q->first_who < q->n_who;
+	place.warning = same_warp || c->harmless;
 	const char *other = c->what & ATOMIC ? "an atomic access" : c->kind == PTX_READ_WRITE_RACE ? "a read" : "a write";
-	const char *lacks = c->scope ? "an atomic access of block scope orders nothing between blocks"
+	const char *lacks = c->lost ? "what that one wrote after this one had read is lost: volatile is not atomic" : c->scope ? "an atomic access of block scope orders nothing between blocks"
 		: same_warp ? "nothing orders the lanes of a warp, such as __syncwarp()"
 		: same_block ? "no barrier is between" : "no fence and flag is between these blocks";
 	const char *finding = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by %s, and %s",
@@ -210,6 +229,20 @@ excused(const struct request *q, uint32_t who, uint32_t what, bool *scope)
 	return !*scope;
 }
 
+/* Is what the volatile store writes made of a value that another warp has replaced since the thread read it? */
+static bool
+loses_update(const struct request *q, uint32_t lane, uint64_t address, const struct conflict *c)
+{
+	char read[8];
+	if (q->access != ACCESS_WRITE || !(q->what & STRONG) || c->stamp <= q->base || c->who / LANES == q->warp_who / LANES)
+		return false;
+	const struct insn *load = race_read_before(q->race, q->i);
+	if (!load || load->n != 1 || load->size != q->size)
+		return false;
+	memcpy(read, q->w->frame + load->list[0] + lane * load->buffer_hint, load->size);
+	return memcmp(read, memory_at(q, address), load->size) != 0;
+}
+
 static bool
 against_write(const struct request *q, uint32_t lane, uint64_t cell, uint64_t address, struct conflict *c)
 {
@@ -218,6 +251,10 @@ against_write(const struct request *q, uint32_t lane, uint64_t cell, uint64_t ad
 	c->what = p[W_WHAT][cell];
 	c->stamp = p[W_STAMP][cell];
 	c->kind = q->access == ACCESS_READ ? PTX_WRITE_READ_RACE : PTX_WRITE_WRITE_RACE;
+	c->harmless = q->access == ACCESS_READ && c->what & SAME;
+	c->lost = loses_update(q, lane, address, c);
+	if (c->lost)
+		return true;
 	if (c->stamp <= q->base || race_ordered(q->w, lane, c->who, c->stamp) || excused(q, c->who, c->what, &c->scope))
 		return false;
 	return !same_value(q, lane, cell, address, c->what, c->who);
@@ -268,6 +305,7 @@ against_reads(const struct request *q, uint32_t lane, uint64_t cell, struct conf
 	c->stamp = p[R_STAMP][cell];
 	if (q->access == ACCESS_ATOMIC && c->stamp > q->base && c->who / LANES == q->warp_who / LANES)
 		q->race->optimistic[c->what >> WHAT_BITS] = 1;
+	c->harmless = q->what & SAME;
 	if (!read_ordered(q, lane, cell, c) && !excused(q, c->who, c->what, &c->scope))
 		return true;
 	c->unnamed = false;
@@ -309,12 +347,13 @@ note_write(const struct request *q, uint64_t cell, uint32_t who)
 
 /* A lane's access to the granules of its bytes. */
 static void
-touch(const struct request *q, uint32_t lane, uint64_t address, bool many)
+touch(struct request *q, uint32_t lane, uint64_t address, bool many)
 {
 	uint64_t first = (address - q->start) >> q->shadow->shift, end = first + (q->size >> q->shadow->shift);
 	bool reported = false;
 	for (uint64_t cell = first; cell < end; cell++) {
 		struct conflict c = { 0 };
+		q->what = (q->what & ~(uint32_t)SAME) | (leaves_memory(q, lane, cell, address) ? SAME : 0);
 		if (!reported && (against_write(q, lane, cell, address, &c)
 			|| (q->access != ACCESS_READ && against_reads(q, lane, cell, &c)))) {
 			report_conflict(q, lane, address, &c);

@@ -788,6 +788,38 @@ straight_run(struct warp *w, const struct group *g, const struct insn *i)
 	return i;
 }
 
+/* Under a schedule: does the warp stop in front of this instruction? In front of one access to memory in eight, so that
+ * others come between a read and the write that follows from it; half the time before a volatile store, which may be the
+ * end of a read-modify-write that takes itself for atomic. */
+static bool
+interrupts(struct machine_core *core, const struct insn *i)
+{
+	const struct slice *s = &core->image->sources[i->place].opcode;
+	bool load = s->length > 4 && !memcmp(s->at, "ld.", 3) && s->at[3] != 'p', store = s->length > 4 && !memcmp(s->at, "st.", 3);
+	if (!load && !store && !(s->length > 4 && (!memcmp(s->at, "atom", 4) || !memcmp(s->at, "red.", 4))))
+		return false;
+	return !schedule_random(core, store && i->flag >= ORDER_RELAXED ? 2 : 8);
+}
+
+/* As straight_run, under a schedule. At least one instruction is done. */
+static const struct insn *
+interrupted_run(struct warp *w, const struct group *g, const struct insn *i, bool *stopped)
+{
+	const struct insn *start = i;
+	for (; i->kind == K_RUN; i++) {
+		uint32_t some = g->mask;
+		if (i > start && interrupts(w->core, i)) {
+			*stopped = true;
+			break;
+		}
+		if (i->guard != NO_REG)
+			some &= PREDICATE(i->guard) ^ (i->guard_negated ? FULL : 0);
+		if (some)
+			i->run(i, w, some, some == w->alive ? FULL : some);
+	}
+	return i;
+}
+
 /* Other groups of the warp get their turn before this one goes on. */
 static bool
 defer(struct warp *w, struct group *g)
@@ -820,13 +852,20 @@ run_warp(struct warp *w, uint64_t quantum)
 	uint64_t total = 0;
 	bool more = pick(w, &g);
 	while (more) {
-		const struct insn *start = core->code + g.pc, *i = straight_run(w, &g, start);
-		uint64_t executed = (uint64_t)(i - start) + !i->flag;
+		bool stopped = false;
+		const struct insn *start = core->code + g.pc;
+		const struct insn *i = core->random ? interrupted_run(w, &g, start, &stopped) : straight_run(w, &g, start);
+		uint64_t executed = (uint64_t)(i - start) + (!stopped && !i->flag);
 		charge(core, executed, (uint64_t)__builtin_popcount(g.mask));
 		if (core->profile)
-			profile_run(core->profile, g.pc, (uint32_t)(i - core->code) + 1, (uint32_t)__builtin_popcount(g.mask));
+			profile_run(core->profile, g.pc, (uint32_t)(i - core->code) + !stopped, (uint32_t)__builtin_popcount(g.mask));
 		total += executed + 1;
 		g.pc = (uint32_t)(i - core->code);
+		if (stopped) {
+			core->interrupted = true;
+			set_keys(w, g.mask, KEY(g.depth, g.pc));
+			break;
+		}
 		uint32_t mask = g.mask;
 		if (i->guard != NO_REG)
 			mask &= PREDICATE(i->guard) ^ (i->guard_negated ? FULL : 0);
@@ -1121,6 +1160,7 @@ block_run(struct machine_core *core, struct block *block, uint64_t slice)
 {
 	uint64_t executed = 0;
 	uint8_t order[MAX_WARPS];
+	core->interrupted = false;
 	order_warps(core, block->n_warps, order);
 	while (block->warps_alive) {
 		bool went_on = false, waits = false;
@@ -1128,6 +1168,9 @@ block_run(struct machine_core *core, struct block *block, uint64_t slice)
 			struct warp *w = &block->warps[order[n]];
 			if (w->runnable && warp_turn(core, w, &executed))
 				went_on = true;
+			if (core->interrupted && !schedule_random(core, 2))
+				return BLOCK_RUNNING;
+			core->interrupted = false;
 			waits |= w->spins || w->cluster_waiting;
 		}
 		if (!went_on && !waits)

@@ -1434,3 +1434,73 @@ KERNEL(double_precision_sum)
 	__syncthreads();
 	y[T] = (float)sum[0];
 }
+
+// ---- flags that are volatile: not atomic, and right
+
+// RUN grid=8 block=64 n=512 w=zero
+KERNEL(volatile_turns)
+{
+	volatile unsigned *turn = w;
+	if (T == 0) {
+		while (turn[0] != blockIdx.x)
+			;
+		__threadfence();
+		w[8] += (unsigned)x[I];
+		__threadfence();
+		turn[0] = turn[0] + 1;
+	}
+	y[I] = 0;
+}
+
+// RUN grid=2 block=32 n=64 w=zero
+KERNEL(volatile_mailbox)
+{
+	volatile unsigned *box = w;
+	float sum = 0;
+	for (unsigned k = 0; T == 0 && k < 4; k++) {
+		while ((box[0] == 0) != (blockIdx.x == 0))
+			;
+		__threadfence();
+		if (blockIdx.x == 0)
+			w[8] = (unsigned)x[k] + 1;
+		else
+			sum += w[8];
+		__threadfence();
+		box[0] = blockIdx.x == 0;
+	}
+	y[I] = sum;
+}
+
+// RUN grid=8 block=64 n=512 w=zero
+KERNEL(volatile_look_back)
+{
+	volatile unsigned *sum = w, *ready = w + 16;
+	if (T == 0) {
+		unsigned before = 0;
+		if (blockIdx.x) {
+			while (!ready[blockIdx.x - 1])
+				;
+			__threadfence();
+			before = sum[blockIdx.x - 1];
+		}
+		sum[blockIdx.x] = before + (unsigned)x[I];
+		__threadfence();
+		ready[blockIdx.x] = 1;
+	}
+	y[I] = 0;
+}
+
+// RUN grid=8 block=64 n=512 w=zero
+KERNEL(volatile_under_a_lock)
+{
+	volatile unsigned *sum = w + 8;
+	if (T == 0) {
+		while (atomicCAS(&w[0], 0, 1))
+			;
+		__threadfence();
+		sum[0] = sum[0] + 1;
+		__threadfence();
+		atomicExch(&w[0], 0);
+	}
+	y[I] = 0;
+}

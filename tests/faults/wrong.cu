@@ -491,7 +491,7 @@ KERNEL(missing_second_barrier_in_tile_loop)
 	__shared__ float tile[256];
 	float sum = 0;
 	for (int k = 0; k < n; k += 256) {
-		tile[T] = x[k + T]; // BUG racecheck read_write|write_read
+		tile[T] = x[k + T] + k; // BUG racecheck read_write|write_read
 		__syncthreads();
 		for (int j = 0; j < 256; j += 8)
 			sum += tile[(j + T) % 256]; // BUG racecheck write_read|read_write
@@ -512,7 +512,7 @@ KERNEL(tree_without_barrier)
 	y[T] = sum[0];
 }
 
-// RUN grid=1 block=32 n=32
+// RUN grid=1 block=32 n=32 lanes
 KERNEL(lanes_without_syncwarp)
 {
 	__shared__ float sum[64];
@@ -525,7 +525,7 @@ KERNEL(lanes_without_syncwarp)
 	y[T] = sum[0];
 }
 
-// RUN grid=1 block=32 n=32
+// RUN grid=1 block=32 n=32 lanes
 KERNEL(lanes_exchange_without_syncwarp)
 {
 	__shared__ float tile[32];
@@ -747,6 +747,28 @@ KERNEL(flag_is_plain)
 		w[0] = blockIdx.x; // BUG racecheck write_write
 	}
 	y[I] = 0;
+}
+
+// RUN grid=8 block=64 n=512 w=zero schedule=1
+KERNEL(volatile_sum)
+{
+	volatile unsigned *sum = w;
+	if (T == 0)
+		sum[0] = sum[0] + (unsigned)x[I] + 1; // BUG racecheck write_write
+	y[I] = 0;
+}
+
+// RUN grid=1 block=256 n=256 schedule=1
+KERNEL(volatile_count)
+{
+	__shared__ volatile int count;
+	if (T == 0)
+		count = 0;
+	__syncthreads();
+	if (T % 32 == 0)
+		count = count + 1; // BUG racecheck write_write
+	__syncthreads();
+	y[T] = count;
 }
 
 // RUN grid=1 block=64 n=64

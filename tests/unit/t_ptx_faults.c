@@ -3,13 +3,14 @@
  * no finding.
  *
  * A comment above each kernel says how it is launched: "// RUN grid=G block=B n=N", and perhaps shared=BYTES, w=zero
- * (w is zeros, else uninitialised), freed=w, y=zero. All kernels have the parameters (const float *x, float *y,
+ * (w is zeros, else uninitialised), freed=w, y=zero, schedule=SEED, lanes (the bug is a race within one warp, which is a
+ * warning; all others are errors). Right kernels run under other schedules too. All kernels have the parameters (const float *x, float *y,
  * unsigned *w, int n): x[k] = k % 32, max(n, 32) elements, read-only; y of as many elements; w of 64. A marker
  * "// BUG CHECK KIND" names what must be found at its line; several kinds, or several marked lines, where the order of
  * threads decides which is seen first. */
 #include "ptx_compile.h"
 
-enum { MAX_CASES = 200, MAX_MARKS = 8, WORDS = 64 };
+enum { MAX_CASES = 200, MAX_MARKS = 8, WORDS = 64, SCHEDULES = 4 };
 
 struct mark {
 	uint32_t line;
@@ -19,7 +20,8 @@ struct mark {
 struct kernel_case {
 	char name[80];
 	uint32_t grid, block, n, shared;
-	bool w_zero, w_freed, y_zero;
+	uint64_t schedule;
+	bool w_zero, w_freed, y_zero, lanes;
 	struct mark mark[MAX_MARKS];
 	int n_marks;
 };
@@ -48,7 +50,8 @@ read_line(struct corpus *c, const char *line, uint32_t number)
 		k = &c->list[c->count++];
 		*k = (struct kernel_case){ .grid = number_after(line, "grid=", 1), .block = number_after(line, "block=", 32),
 			.n = number_after(line, " n=", 32), .shared = number_after(line, "shared=", 0),
-			.w_zero = strstr(line, "w=zero"), .w_freed = strstr(line, "freed=w"), .y_zero = strstr(line, "y=zero") };
+			.w_zero = strstr(line, "w=zero"), .w_freed = strstr(line, "freed=w"), .y_zero = strstr(line, "y=zero"),
+			.schedule = number_after(line, "schedule=", 0), .lanes = strstr(line, " lanes") };
 	} else if (!strncmp(line, "KERNEL(", 7)) {
 		assert_non_null(k);
 		snprintf(k->name, sizeof k->name, "%.*s", (int)strcspn(line + 7, ")"), line + 7);
@@ -86,7 +89,7 @@ open_corpus(struct corpus *c, const char *name)
 static enum ptx_status
 run_case(struct rig *r, const struct corpus *c, const struct kernel_case *k)
 {
-	struct ptx_options options = { .checked = true, .racecheck = true, .budget = 50000000 };
+	struct ptx_options options = { .checked = true, .racecheck = true, .budget = 50000000, .schedule = k->schedule };
 	uint32_t elements = k->n < 32 ? 32 : k->n;
 	rig_open(r, c->ptx.data, c->ptx.len, &options);
 	float *x = rig_buffer(r, "x", elements * sizeof *x, PTX_READ, true);
@@ -162,6 +165,10 @@ test_every_bug_is_named(void **state)
 		enum ptx_status status = run_case(&r, &c, &c.list[k]);
 		const struct ptx_finding *f = ptx_finding_at(r.machine, 0);
 		bool good = named_right(&c, &c.list[k], f);
+		if (good && f->kind != PTX_NEVER_WRITTEN && !ptx_error_count(r.machine) != c.list[k].lanes) {
+			print_message("# %s: %s\n", c.list[k].name, c.list[k].lanes ? "an error, not a warning" : "only a warning");
+			good = false;
+		}
 		assert_true(c.list[k].n_marks > 0);
 		right += good;
 		if (!good)
@@ -186,12 +193,15 @@ test_right_kernels_are_left_alone(void **state)
 	struct corpus c;
 	int alarms = 0;
 	open_corpus(&c, "right");
-	for (int k = 0; k < c.count; k++) {
+	for (int k = 0; k < c.count * SCHEDULES; k++) {
 		struct rig r;
-		enum ptx_status status = run_case(&r, &c, &c.list[k]);
+		struct kernel_case *one = &c.list[k / SCHEDULES];
+		one->schedule = (uint64_t)(k % SCHEDULES);
+		enum ptx_status status = run_case(&r, &c, one);
 		const struct ptx_finding *f = ptx_finding_at(r.machine, 0);
 		if (status != PTX_OK || f) {
-			print_message("# %s (%s): %s\n", c.list[k].name, ptx_status_name(status), f ? f->message : buf_str(&r.err));
+			print_message("# %s (%s, schedule %d): %s\n", one->name, ptx_status_name(status), k % SCHEDULES,
+				f ? f->message : buf_str(&r.err));
 			alarms++;
 		}
 		rig_close(&r);
