@@ -25,17 +25,11 @@ static int
 fail_range(struct math_run *run, const struct store *store, int64_t offset, int64_t value)
 {
 	const struct definition *d = store->definition;
-	int64_t subscripts[TENSOR_MAX_RANK];
-	struct buf element = BUF_INIT;
 
-	tensor_subscripts(store->rank, store->shape, offset, subscripts);
-	if (store->rank)
-		tensor_format_shape(&element, store->rank, subscripts);
+	math_name_element(run, store, offset);
 	if (run->err)
-		buf_addf(run->err, "%d:%d: %s%s is %" PRId64 ", which %s cannot hold", d->line, d->column,
-			store->name,
-			buf_str(&element), value, dtype_name(run->spec->tensors[d->tensor].dtype));
-	buf_release(&element);
+		buf_addf(run->err, " is %" PRId64 ", which %s cannot hold", value,
+			dtype_name(run->spec->tensors[d->tensor].dtype));
 	return -1;
 }
 

@@ -161,6 +161,8 @@ int math_fetch(struct math_run *run, struct store *store, const int64_t *offsets
 void math_load(const struct store *store, int64_t offset, int64_t step, int count, union lane *out);
 /* One element from an empty stack, however deep its dependencies are. */
 int math_compute(struct math_run *run, struct store *store, int64_t offset, union lane *out);
+/* Appends "LINE:COLUMN: name[1, 2]" of an element of a definition to the run's sentence, if it keeps one. */
+void math_name_element(struct math_run *run, const struct store *store, int64_t offset);
 void math_memo_release(struct math_run *run, struct memo *memo);
 int math_take_memory(struct math_run *run, uint64_t bytes);
 

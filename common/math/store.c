@@ -148,20 +148,25 @@ set_state(struct math_run *run, struct store *store, int64_t offset, enum state 
 
 /* ---- elements that are not there */
 
+void
+math_name_element(struct math_run *run, const struct store *store, int64_t offset)
+{
+	int64_t subscripts[TENSOR_MAX_RANK];
+
+	if (!run->err)
+		return;
+	buf_addf(run->err, "%d:%d: %s", store->definition->line, store->definition->column, store->name);
+	tensor_subscripts(store->rank, store->shape, offset, subscripts);
+	if (store->rank)
+		tensor_format_shape(run->err, store->rank, subscripts);
+}
+
 static int
 fail_cycle(struct math_run *run, const struct store *store, int64_t offset)
 {
-	const struct definition *d = store->definition;
-	int64_t subscripts[TENSOR_MAX_RANK];
-	struct buf element = BUF_INIT;
-
-	tensor_subscripts(store->rank, store->shape, offset, subscripts);
-	if (store->rank)
-		tensor_format_shape(&element, store->rank, subscripts);
+	math_name_element(run, store, offset);
 	if (run->err)
-		buf_addf(run->err, "%d:%d: %s%s depends on itself", d->line, d->column, store->name,
-			buf_str(&element));
-	buf_release(&element);
+		buf_adds(run->err, " depends on itself");
 	return EVAL_FAILED;
 }
 
