@@ -2,7 +2,9 @@
  *   tiles}.ptx, and writes the work that it counted, a JSON line each. TIMES (of roofline_gpu) says the registers.
  * roofline judge WORK TIMES: estimates for the H200 beside its times; rank correlation and ratios, apart for the half of
  *   the kernels that the parameters were fitted on and for the other half, which was never used for it.
+ * roofline compare WORK NCU: the counts beside those of Nsight Compute for the same launches, as ratios.
  * roofline fit WORK TIMES: fits the parameters on the first half and prints them as they stand in common/ptx/roofline.c. */
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -55,6 +57,37 @@ find_line(const json_t *lines, const char *kernel, const char *size)
 }
 
 /* ---- count */
+
+/* What both count: the PTX machine and Nsight Compute. */
+#define COUNT(name, value) \
+	static uint64_t name(const struct ptx_profile *p, const struct ptx_counters *c) { (void)p, (void)c; return value; }
+COUNT(read_requests, c->global_read_requests)
+COUNT(read_sectors, c->global_read_sectors)
+COUNT(write_requests, c->global_write_requests)
+COUNT(write_sectors, c->global_write_sectors)
+COUNT(bank_conflicts, c->shared_bank_conflicts)
+COUNT(l1_hits, p->l1_hit_sectors)
+COUNT(l2_sectors, p->l2_sectors)
+COUNT(dram_sectors, p->dram_sectors)
+COUNT(warp_instructions, c->warp_instructions)
+COUNT(lane_instructions, c->lane_instructions)
+static const struct {
+	const char *ours, *theirs, *title;
+	uint64_t (*of)(const struct ptx_profile *p, const struct ptx_counters *c);
+	double unit;			/* of theirs in ours */
+} counts[] = {
+	{ "read_requests", "load_requests", "rd-req", read_requests, 1 },
+	{ "read_sectors", "load_sectors", "rd-sect", read_sectors, 1 },
+	{ "write_requests", "store_requests", "wr-req", write_requests, 1 },
+	{ "write_sectors", "store_sectors", "wr-sect", write_sectors, 1 },
+	{ "bank_conflicts", "shared_conflicts", "conflict", bank_conflicts, 1 },
+	{ "l1_hits", "load_hit_sectors", "l1-hits", l1_hits, 1 },
+	{ "l2_sectors", "l2_sectors", "l2-sect", l2_sectors, 1 },
+	{ "dram_sectors", "dram_read_bytes", "dram-rd", dram_sectors, 1.0 / 32 },
+	{ "warp_instructions", "warp_instructions", "warp-ins", warp_instructions, 1 },
+	{ "lane_instructions", "thread_instructions", "lane-ins", lane_instructions, 1 },
+};
+enum { N_COUNTS = sizeof counts / sizeof *counts };
 
 static struct ptx_module *modules[N_MODULES];
 
@@ -121,12 +154,15 @@ module_of(const char *kernel)
 }
 
 static void
-print_work(const struct roofline_launch *l, const struct roofline_work *work)
+print_work(const struct roofline_launch *l, const struct ptx_profile *profile, const struct ptx_counters *c)
 {
 	printf("{\"kernel\": \"%s\", \"size\": \"%s\"", l->kernel, l->size);
 	for (int k = 0; k < WORK_FIELDS; k++)
-		printf(", \"%s\": %.12g", work_names[k], ((const double *)work)[k]);
-	printf("}\n");
+		printf(", \"%s\": %.12g", work_names[k], ((const double *)&profile->last_work)[k]);
+	printf(", \"counters\": {");
+	for (int k = 0; k < N_COUNTS; k++)
+		printf("%s\"%s\": %" PRIu64, k ? ", " : "", counts[k].ours, counts[k].of(profile, c));
+	printf("}}\n");
 	fflush(stdout);
 }
 
@@ -159,9 +195,10 @@ count_launch(const struct roofline_launch *l, const json_t *times)
 		.registers = (uint32_t)rec_json_integer(find_line(times, l->kernel, l->size), "registers", 0) };
 	memcpy(launch.grid, l->grid, sizeof launch.grid);
 	memcpy(launch.block, l->block, sizeof launch.block);
-	if (ptx_launch(machine, &launch, NULL, &err) != PTX_OK)
+	struct ptx_counters counters = { 0 };
+	if (ptx_launch(machine, &launch, &counters, &err) != PTX_OK)
 		die(EX_SOFTWARE, "%s %s: %s", l->kernel, l->size, buf_str(&err));
-	print_work(l, &ptx_profile(machine)->last_work);
+	print_work(l, ptx_profile(machine), &counters);
 	for (int k = 0; k < n; k++)
 		if (arguments[k].bytes)
 			munmap((void *)(uintptr_t)addresses[k], whole_pages(arguments[k].bytes));
@@ -298,6 +335,56 @@ judge(void)
 	judge_half(false);
 }
 
+/* ---- compare */
+
+static double
+counted_by_ncu(const json_t *line, int k)
+{
+	if (!strcmp(counts[k].theirs, "l2_sectors"))
+		return rec_json_number(line, "l2_read_sectors", NAN) + rec_json_number(line, "l2_write_sectors", NAN);
+	return rec_json_number(line, counts[k].theirs, NAN) * counts[k].unit;
+}
+
+/* Our counts over those of Nsight Compute for the same launch; "-" where both are 0. */
+static void
+compare(const char *work_path, const char *ncu_path)
+{
+	static double ratio[N_COUNTS][MAX_LAUNCHES];
+	json_t *work = read_lines(work_path), *ncu = read_lines(ncu_path), *w;
+	size_t n[N_COUNTS] = { 0 }, near[N_COUNTS] = { 0 }, only[N_COUNTS] = { 0 }, i;
+	printf("%-24s %-16s", "ours / Nsight Compute", "size");
+	for (int k = 0; k < N_COUNTS; k++)
+		printf(" %8s", counts[k].title);
+	json_array_foreach(work, i, w) {
+		const char *kernel = rec_json_string(w, "kernel", ""), *size = rec_json_string(w, "size", "");
+		const json_t *line = find_line(ncu, kernel, size);
+		printf(line ? "\n%-24s %-16s" : "", kernel, size);
+		for (int k = 0; k < N_COUNTS && line; k++) {
+			double ours = rec_json_number(json_object_get(w, "counters"), counts[k].ours, 0), theirs = counted_by_ncu(line, k);
+			if (theirs > 0 && ours > 0) {
+				ratio[k][n[k]++] = ours / theirs;
+				near[k] += fabs(ours / theirs - 1) <= 0.02;
+				printf(" %8.3f", ours / theirs);
+			} else {
+				only[k] += ours > 0 || theirs > 0;
+				printf(ours > 0 ? "     ours" : theirs > 0 ? "   theirs" : "        -");
+			}
+		}
+	}
+	printf("\n%-41s", "median");
+	for (int k = 0; k < N_COUNTS; k++) {
+		qsort(ratio[k], n[k], sizeof *ratio[k], by_value);
+		printf(" %8.3f", n[k] ? ratio[k][n[k] / 2] : NAN);
+	}
+	printf("\n%-41s", "within 2%, of");
+	for (int k = 0; k < N_COUNTS; k++)
+		printf(" %4zu/%-3zu", near[k], n[k]);
+	printf("\n%-41s", "counted by one of the two only");
+	for (int k = 0; k < N_COUNTS; k++)
+		printf(" %8zu", only[k]);
+	printf("\n");
+}
+
 /* ---- fit */
 
 /* Robust: an error counts by its logarithm, and a great one not by its square. Each kernel has the same weight. */
@@ -353,8 +440,12 @@ main(int argc, char **argv)
 			count_launch(&roofline_launches[k], times);
 		return 0;
 	}
+	if (argc == 4 && !strcmp(argv[1], "compare")) {
+		compare(argv[2], argv[3]);
+		return 0;
+	}
 	if (argc != 4 || (strcmp(argv[1], "judge") && strcmp(argv[1], "fit")))
-		die(EX_USAGE, "usage: roofline count FOLDER TIMES | judge WORK TIMES | fit WORK TIMES");
+		die(EX_USAGE, "usage: roofline count FOLDER TIMES | judge WORK TIMES | compare WORK NCU | fit WORK TIMES");
 	load_samples(argv[2], argv[3]);
 	if (!strcmp(argv[1], "fit"))
 		fit();
