@@ -24,6 +24,7 @@ struct bench_request {
 	const struct cuda_recording *baseline_recording;
 	struct store *store;			/* takes the samples */
 	int noise_pairs;			/* of the solution against itself; 0: 50 */
+	const double *slack;			/* of each output: outputs may differ from the baseline's by so much more; or NULL */
 	bool any_outputs;			/* for tests of the clock: outputs may differ from the baseline's */
 };
 

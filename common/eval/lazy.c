@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/die.h"
+#include "eval/tolerance.h"
 
 enum { LAZY_PAGE = 4096, LAZY_MAX_TENSORS = 64 };
 
@@ -23,9 +24,32 @@ struct lazy {
 	pthread_t thread;
 	bool started;
 	int count;
-	struct { char *memory; uint64_t mapped, bytes; size_t element_bytes; struct generate_job job; } tensor[LAZY_MAX_TENSORS];
+	struct {
+		char *memory;
+		uint64_t mapped, bytes;
+		size_t element_bytes;
+		bool widened;		/* to double, and changed */
+		struct generate_job job;
+	} tensor[LAZY_MAX_TENSORS];
+	struct lazy_change change;
 	atomic_uint_fast64_t made;
 };
+
+static void
+make_element(const struct lazy *l, int tensor, uint64_t element, char *out)
+{
+	const struct generate_job *job = &l->tensor[tensor].job;
+	uint64_t plain;
+
+	if (!l->tensor[tensor].widened) {
+		generate_element(job, element, out);
+		return;
+	}
+	generate_element(job, element, &plain);
+	double value = tolerance_changed(dtype_load((enum dtype)job->dtype, &plain), element, l->change.step, l->change.draw,
+		(uint32_t)tensor);
+	memcpy(out, &value, sizeof value);
+}
 
 static void
 make_page(struct lazy *l, uint64_t address)
@@ -40,7 +64,7 @@ make_page(struct lazy *l, uint64_t address)
 			continue;
 		memset(page, 0, sizeof page);
 		for (uint64_t k = 0; k < LAZY_PAGE && at + k < l->tensor[i].bytes; k += size)
-			generate_element(&l->tensor[i].job, (at + k) / size, (char *)page + k);
+			make_element(l, i, (at + k) / size, (char *)page + k);
 		struct uffdio_copy copy = { .dst = address, .src = (uint64_t)(uintptr_t)page, .len = LAZY_PAGE };
 		if (ioctl(l->faults, UFFDIO_COPY, &copy) && errno != EEXIST)
 			die(EX_OSERR, "cannot place a page of inputs:");
@@ -81,18 +105,21 @@ add_tensor(struct lazy *l, struct tensor *t, const struct generate_job *job, str
 	l->tensor[l->count].mapped = mapped;
 	l->tensor[l->count].bytes = t->bytes;
 	l->tensor[l->count].element_bytes = dtype_bytes(t->dtype);
+	l->tensor[l->count].widened = l->change.step != 0 && dtype_is_float(t->dtype);
 	l->tensor[l->count++].job = *job;
 	struct uffdio_register range = { .range = { (uint64_t)(uintptr_t)memory, mapped }, .mode = UFFDIO_REGISTER_MODE_MISSING };
 	return ioctl(l->faults, UFFDIO_REGISTER, &range) ? buf_err(err, "userfaultfd refuses the memory of an input") : 0;
 }
 
 struct lazy *
-lazy_open(struct tensor *tensors, const struct generate_job *jobs, int count, struct buf *err)
+lazy_open(struct tensor *tensors, const struct generate_job *jobs, int count, const struct lazy_change *change,
+	struct buf *err)
 {
 	struct lazy *l = xcalloc(1, sizeof *l);
 	struct uffdio_api api = { .api = UFFD_API };
 	int status = count > LAZY_MAX_TENSORS ? buf_err(err, "there are too many inputs") : 0;
 
+	l->change = change ? *change : (struct lazy_change){ 0 };
 	l->stop[0] = l->stop[1] = -1;
 	l->faults = (int)syscall(SYS_userfaultfd, UFFD_USER_MODE_ONLY | O_CLOEXEC | O_NONBLOCK);
 	if (status == 0 && (l->faults < 0 || ioctl(l->faults, UFFDIO_API, &api)))

@@ -23,8 +23,12 @@ struct sampled_result {
 struct sampled *sampled_start(const struct task *t, const struct task_workload *w, const struct inputs_key *key,
 	uint64_t seed, struct buf *err);
 /* Compares values (all outputs' elements one after the other, as the device stored them) with the math spec, once it is
- * there. Elements that need too much work are left out, and all that follow. 0, or -1 with a sentence. */
+ * there, by the rule that check workloads are judged by: within the tolerance, or within what rounding may cost on these
+ * inputs. Elements that need too much work are left out, and all that follow. 0, or -1 with a sentence. */
 int sampled_judge(struct sampled *s, const struct buf *values, struct sampled_result *result, struct buf *err);
+/* The most that rounding may cost in a few of the sampled elements of each output, into slack[task's outputs]; 0 where it
+ * is not known. */
+void sampled_slack(struct sampled *s, double *slack);
 /* Stops the threads. NULL is allowed. */
 void sampled_free(struct sampled *s);
 

@@ -16,7 +16,7 @@
 #include "tensor/generate.h"
 
 /* Operations: roundings granted beside those of the sum. */
-enum { DRAWS = 4, OPERATIONS = 4 };
+enum { OPERATIONS = 4 };
 
 /* The change of an input: 1.5 roundings, so that one survives storing it in the accumulator's own type. */
 static const double step_roundings = 1.5;
@@ -39,12 +39,33 @@ wide_dtype(const struct task *t, enum dtype dtype)
 	return t->oracle_is_math ? DTYPE_FLOAT64 : DTYPE_FLOAT32;
 }
 
+double
+tolerance_changed(double value, uint64_t element, double step, uint32_t draw, uint32_t input)
+{
+	static const uint32_t key[2] = { 0x736c6163, 0x6b000001 };
+	uint32_t counter[4] = { (uint32_t)element, (uint32_t)(element >> 32), draw, input }, words[4];
+
+	generate_philox(counter, key, words);
+	return value * (words[0] & 1 ? 1 + step : 1 - step);
+}
+
+double
+tolerance_step(const struct task *t)
+{
+	return step_roundings * (is_double(t) ? 0x1p-53 : 0x1p-24);
+}
+
+double
+tolerance_grant(const struct task *t, const struct task_workload *w)
+{
+	return OPERATIONS + sqrt((double)task_reduction(t, w));
+}
+
 /* The same numbers, each float a little off. */
 static int
 change(const struct tensor *from, enum dtype dtype, double step, uint32_t draw, uint32_t input, struct tensor *to,
 	struct buf *err)
 {
-	static const uint32_t key[2] = { 0x736c6163, 0x6b000001 };
 	int64_t elements = tensor_elements(from);
 
 	if (tensor_init(to, from->name, dtype, from->rank, from->shape, err))
@@ -54,12 +75,8 @@ change(const struct tensor *from, enum dtype dtype, double step, uint32_t draw, 
 			memcpy(to->data, from->data, from->bytes);
 		return 0;
 	}
-	for (int64_t e = 0; e < elements; e++) {
-		uint32_t counter[4] = { (uint32_t)e, (uint32_t)(e >> 32), draw, input }, words[4];
-
-		generate_philox(counter, key, words);
-		tensor_set(to, e, tensor_get(from, e) * (words[0] & 1 ? 1 + step : 1 - step));
-	}
+	for (int64_t e = 0; e < elements; e++)
+		tensor_set(to, e, tolerance_changed(tensor_get(from, e), (uint64_t)e, step, draw, input));
 	return 0;
 }
 
@@ -85,7 +102,7 @@ static int
 draw_once(struct oracle *oracle, const struct task *t, const struct task_workload *w, const struct tensor *inputs,
 	const struct tensor *expected, uint32_t draw, struct tensor *slack, struct buf *err)
 {
-	double step = step_roundings * (is_double(t) ? 0x1p-53 : 0x1p-24);
+	double step = tolerance_step(t);
 	struct tensor changed[TASK_MAX_TENSORS], moved[TASK_MAX_TENSORS];
 	struct task wide = *t;
 	struct buf why = BUF_INIT;
@@ -126,7 +143,7 @@ int
 tolerance_slack(struct oracle *oracle, const struct task *t, const struct task_workload *w,
 	const struct tensor *inputs, const struct tensor *expected, struct tensor *slack, struct buf *err)
 {
-	double grant = OPERATIONS + sqrt((double)task_reduction(t, w));
+	double grant = tolerance_grant(t, w);
 
 	for (int i = 0; i < t->outputs; i++)
 		slack[i] = (struct tensor)TENSOR_INIT;
@@ -136,12 +153,12 @@ tolerance_slack(struct oracle *oracle, const struct task *t, const struct task_w
 		if (dtype_is_float(t->output[i].dtype) && tensor_init(&slack[i], expected[i].name, DTYPE_FLOAT64,
 				expected[i].rank, expected[i].shape, err))
 			goto failed;
-	for (uint32_t draw = 0; draw < DRAWS; draw++)
+	for (uint32_t draw = 0; draw < TOLERANCE_DRAWS; draw++)
 		if (draw_once(oracle, t, w, inputs, expected, draw, slack, err))
 			goto failed;
 	for (int i = 0; i < t->outputs; i++)
 		for (int64_t e = 0; slack[i].data && e < tensor_elements(&slack[i]); e++)
-			tensor_set(&slack[i], e, grant * sqrt(tensor_get(&slack[i], e) / DRAWS));
+			tensor_set(&slack[i], e, grant * sqrt(tensor_get(&slack[i], e) / TOLERANCE_DRAWS));
 	return 0;
 failed:
 	for (int i = 0; i < t->outputs; i++)
