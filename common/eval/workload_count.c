@@ -23,6 +23,10 @@ recall(struct session *s, const struct question *q, json_t **counters, struct bu
 		there = store_remove(s->eval->store, "counters", q->id, err);
 	else if (there < 0)
 		buf_err(err, "%s", buf_str(&why));
+	if (there != 1) {
+		json_decref(*counters);
+		*counters = NULL;
+	}
 	buf_release(&text);
 	buf_release(&why);
 	return there;
@@ -48,8 +52,8 @@ count(struct session *s, const struct question *q, const json_t *evaluation, jso
 	struct bench_request request = { .task = q->task, .workload = q->workload, .key = { s->eval->seed, q->trial, q->source },
 		.solution_id = q->solution, .folder = s->build.folder, .recording = &recording, .store = s->eval->store };
 	const json_t *gpu = json_object_get(json_object_get(evaluation, "timing"), "gpu");
-	int status = cuda_record(s->build.folder, arguments, task_arguments(q->task, q->workload, arguments), NULL, NULL,
-		&recording, err);
+	int status = cuda_record(s->build.folder, arguments, task_arguments(q->task, q->workload, arguments), s->eval->profile,
+		NULL, &recording, err);
 
 	if (status == 0 && recording.verdict != CUDA_OK)
 		status = buf_err(err, "the solution does not run on this workload any more: %s", buf_str(&recording.reason));
