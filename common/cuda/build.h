@@ -32,8 +32,9 @@ struct cuda_build {
 };
 #define CUDA_BUILD_INIT { CUDA_INFRASTRUCTURE, BUF_INIT, NULL, false, 0 }
 
-/* Builds source with the prelude of cuda_prelude for one architecture (90: machine code and PTX of sm_90). The cache folder is made if missing; any number of processes
- * may share it. Compile errors and refusals are cached as well, time-outs are not. limits may be NULL.
+/* Builds source with the prelude of cuda_prelude for one architecture (90: machine code and PTX of sm_90). The cache
+ * folder is made if missing; any number of processes may share it. Compile errors and refusals are cached as well,
+ * time-outs are not. limits may be NULL.
  * 0 with result filled (release it), or -1 with a sentence: infrastructure, try again. */
 int cuda_build(const char *source, size_t source_bytes, const char *prelude, int arch, const char *cache,
 	const struct cuda_limits *limits, struct cuda_build *result, struct buf *err);

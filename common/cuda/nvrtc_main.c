@@ -312,7 +312,8 @@ main(int argc, char **argv)
 
 	die_program = "km-nvrtc";
 	if (argc != 3)
-		die(EX_USAGE, "usage: km-nvrtc TOOLKIT --gpu-architecture=compute_NN, with requests on standard input; the quick check starts it");
+		die(EX_USAGE, "usage: km-nvrtc TOOLKIT --gpu-architecture=compute_NN, with requests on standard input; the quick "
+			"check starts it");
 	architecture_option = argv[2];
 	load(argv[1]);
 	signal(SIGPIPE, SIG_IGN);

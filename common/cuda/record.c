@@ -15,7 +15,8 @@
 #include "sandbox/sandbox.h"
 
 /* COMPARED: with each other. MANY_CALLS, COUNTERS_AHEAD: the numbers of the other two; as in km-record. */
-enum { RECORDINGS = 5, COMPARED = 3, MANY_CALLS = 3, COUNTERS_AHEAD = 4, IN_TURN = 4, DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
+enum { RECORDINGS = 5, COMPARED = 3, MANY_CALLS = 3, COUNTERS_AHEAD = 4, IN_TURN = 4,
+	DEFAULT_WALL_MS = 20000, MAX_OUTPUT = 64 << 10 };
 /* Of the wall clock a quarter may be computing; km-record waits up to this many times it for a busy machine. */
 enum { CPU_SHARE = 4, PATIENCE = 7 };
 #define DEFAULT_PROFILE "h200"

@@ -1,6 +1,6 @@
 /* GPUs in, ready workers out. Starting a worker takes 0.3 s, ending one 0.1 s and checking a candidate a few ms, so
- * threads start workers ahead of need, and others end them. Who fails is replaced at once, the GPU is asked to run a known kernel, and one that cannot is not
- * used again. */
+ * threads start workers ahead of need, and others end them. Who fails is replaced at once, the GPU is asked to run a
+ * known kernel, and one that cannot is not used again. */
 #include "eval/gpu_pool.h"
 
 #include <pthread.h>
@@ -14,7 +14,8 @@
 #include "rec/json.h"
 
 /* SPARES wait on each GPU, STARTERS threads make them; up to MAX_ENDING wait for ENDERS threads. */
-enum { MAX_GPUS = 64, SPARES = 6, FEW_SPARES = 2, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16, START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3 };
+enum { MAX_GPUS = 64, SPARES = 6, FEW_SPARES = 2, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16,
+	START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3 };
 
 struct device {
 	struct gpu_pool *pool;

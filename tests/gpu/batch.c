@@ -124,8 +124,9 @@ run_all(int number, int threads, const char *folder)
 	double seconds = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
 	gpu_pool_counts(eval_gpus(engine), &counts);
 	printf("run %s: %.1f s; the GPU had a command for %.1f s of it (%.0f%%), a timing one for %.1f s; contexts took %.1f s to "
-		"make, one after the other; %d threads waited %.1f s for a worker and %.1f s for their turn; %llu workers, %llu commands, "
-		"%llu killed, %llu probes, %llu of them failed, %llu GPUs retired\n", number ? "without the bad ones" : "with the bad ones",
+		"make, one after the other; %d threads waited %.1f s for a worker and %.1f s for their turn; %llu workers, "
+		"%llu commands, %llu killed, %llu probes, %llu of them failed, %llu GPUs retired\n",
+		number ? "without the bad ones" : "with the bad ones",
 		seconds, counts.command_seconds, 100 * counts.command_seconds / seconds, counts.alone_seconds, counts.start_seconds,
 		threads, counts.worker_wait_seconds, counts.turn_wait_seconds, (unsigned long long)counts.workers,
 		(unsigned long long)counts.commands, (unsigned long long)counts.kills, (unsigned long long)counts.probes,

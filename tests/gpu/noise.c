@@ -75,7 +75,8 @@ prepare(const struct task *t, const struct task_workload *w, const char *source,
 
 	*p = (struct prepared){ CUDA_BUILD_INIT, CUDA_RECORDING_INIT };
 	if (cuda_prelude(arguments, count, &prelude, &err) ||
-	    cuda_build(source, strlen(source), buf_str(&prelude), CUDA_ARCH_DEFAULT, builds, NULL, &p->build, &err) || p->build.verdict != CUDA_OK ||
+	    cuda_build(source, strlen(source), buf_str(&prelude), CUDA_ARCH_DEFAULT, builds, NULL, &p->build, &err) ||
+	    p->build.verdict != CUDA_OK ||
 	    cuda_record(p->build.folder, arguments, count, NULL, NULL, &p->recording, &err) || p->recording.verdict != CUDA_OK)
 		die(EX_SOFTWARE, "%s%s%s", buf_str(&err), buf_str(&p->build.log), buf_str(&p->recording.reason));
 	buf_release(&prelude);

@@ -154,7 +154,8 @@ generate(void **p, const CUlaunchConfig *how)
 static const struct kernel kernels[] = {
 	{ "km_empty", empty, 0 }, { "km_probe", probe, 0 }, { "km_count_other", count_other, 0 }, { "km_scrub", empty, 0 },
 	{ "km_write", empty, 0 }, { "km_read", empty, 0 }, { "km_copy", empty, 0 }, { "km_compare", empty, 0 },
-	{ "km_gather", gather, 0 }, { "km_generate", generate, 0 }, { "km_generate_rows", empty, 0 }, { "km_spin", empty, 0 }, { "km_rate", empty, 0 },
+	{ "km_gather", gather, 0 }, { "km_generate", generate, 0 },
+	{ "km_generate_rows", empty, 0 }, { "km_spin", empty, 0 }, { "km_rate", empty, 0 },
 	{ "standin_works", works, 1 }, { "standin_wrong", wrong, 1 }, { "standin_keeps", keeps, 1 },
 	{ "standin_prints", prints, 1 }, { "standin_partial", partial, 1 }, { "standin_overruns", overruns, 1 },
 	{ "standin_faults", faults, 1 }, { "standin_hangs", hangs, 1 }, { "standin_dies", dies, 1 },

@@ -82,7 +82,8 @@ machine_code_is_read_as_ptxas_says(void **state)
 	static const char source[] = "__global__ void k(const float *x, float *y)\n{\n\t__shared__ float tile[300];\n"
 		"\ttile[threadIdx.x] = x[threadIdx.x];\n\t__syncthreads();\n\ty[threadIdx.x] = sinf(tile[299 - threadIdx.x]);\n}\n"
 		"extern \"C\" void solve(const float *x, float *y, cudaStream_t stream) { k<<<1, 32, 0, stream>>>(x, y); }\n";
-	static const struct cuda_argument arguments[] = { { CUDA_INPUT, "x", "float32", 0, 0 }, { CUDA_OUTPUT, "y", "float32", 0, 0 } };
+	static const struct cuda_argument arguments[] = { { CUDA_INPUT, "x", "float32", 0, 0 },
+		{ CUDA_OUTPUT, "y", "float32", 0, 0 } };
 	static const int archs[] = { 80, 89, 90, 100, 120 };
 	struct buf prelude = BUF_INIT, err = BUF_INIT, path = BUF_INIT;
 	char *folder = io_temp_dir("t_cuda_arch", &err);

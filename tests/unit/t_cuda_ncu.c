@@ -139,7 +139,8 @@ what_is_no_table_is_refused(void **unused)
 	static const struct { const char *text, *words; } cases[] = {
 		{ "", "it wrote no table" },
 		{ "==WARNING== No kernels were profiled.\n", "it wrote no table" },
-		{ "==PROF== x\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n==ERROR== \n", "it says: ERR_NVGPUCTRPERM" },
+		{ "==PROF== x\n==ERROR== ERR_NVGPUCTRPERM - The user does not have permission\n==ERROR== \n",
+			"it says: ERR_NVGPUCTRPERM" },
 		{ "==ERROR== a\tb\x1b[31m\n", "it says: a b [31m" },
 		{ "\"ID\",\"gpu__time_duration.sum\"\n\"\",\"ns\"\n", "no kernel names" },
 		{ "\"ID\",\"Kernel Name\",\"Kernel Name\n", "first line that is malformed" },

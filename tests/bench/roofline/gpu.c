@@ -79,7 +79,8 @@ flush(void)
 	int n = (int)(FLUSH_BYTES / 16);
 	void *params[] = { &flush_memory, &flush_result, &n };
 	check(CALL(cuMemsetD32Async, flush_memory, 0x3f800000, FLUSH_BYTES / 4, NULL), "cuMemsetD32Async");
-	const CUlaunchConfig how = { .gridDimX = 1056, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 256, .blockDimY = 1, .blockDimZ = 1 };
+	const CUlaunchConfig how = { .gridDimX = 1056, .gridDimY = 1, .gridDimZ = 1, .blockDimX = 256, .blockDimY = 1,
+		.blockDimZ = 1 };
 	check(CALL(cuLaunchKernelEx, &how, flush_kernel, params, NULL), "flush");
 }
 
