@@ -108,6 +108,8 @@ enter(struct warp *w, struct group *g, const struct insn *i, uint32_t mask, uint
 				+ locals[l], 0, to->local_bytes);
 		w->returns[g->depth][l] = g->pc;
 		w->depth[l]++;
+		if (w->allocated)		/* what the callee allocates is freed when it returns */
+			w->allocated[g->depth + 1][l] = w->allocated[g->depth][l];
 	}
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/die.h"
 
-enum { MAX_FUNCTIONS = 4096, MAX_CONSTANTS = 200000, RECURSION_LOCAL_BYTES = 16384 };
+enum { MAX_FUNCTIONS = 4096, MAX_CONSTANTS = 200000, RECURSION_LOCAL_BYTES = 16384, ALLOCA_BYTES = 16384 };
 
 /* ---- messages */
 
@@ -166,6 +166,10 @@ decode_destination(struct decoder *d, const struct operand *o, unsigned bytes, b
 		decode_fail(d, "with a destination that is no register");
 		return 0;
 	}
+	if (o->part) {
+		decode_fail(d, "with a part of a register");
+		return 0;
+	}
 	unsigned have = register_bytes(d, o->reg);
 	if (exact ? have != bytes : have < bytes || have == 1) {
 		decode_fail(d, "with a destination register of %u bits for a value of %u", have * 8, bytes * 8);
@@ -275,6 +279,10 @@ decode_source(struct decoder *d, const struct operand *o, enum type type, bool e
 	int64_t bits;
 	if (o->negated) {
 		decode_fail(d, "with a negated source");
+		return 0;
+	}
+	if (o->part) {
+		decode_fail(d, "with a part of a register");
 		return 0;
 	}
 	if (o->kind == O_REGISTER) {
@@ -766,6 +774,15 @@ lay_out_shared(struct decoder *d)
 	}
 }
 
+static bool
+uses_alloca(const struct function *f)
+{
+	for (uint32_t k = 0; k < f->n_statements; k++)
+		if (f->statements[k].opcode.length > 7 && !memcmp(f->statements[k].opcode.at, "alloca.", 7))
+			return true;
+	return false;
+}
+
 /* Local memory of the deepest chain of calls; callees stand before their callers. */
 static void
 local_sizes(struct decoder *d)
@@ -776,8 +793,10 @@ local_sizes(struct decoder *d)
 		im->functions[f].local_bytes = (im->functions[f].function->local_bytes + 15) / 16 * 16;
 		total += im->functions[f].local_bytes;
 		im->recursive |= im->functions[f].recursive;
+		if (uses_alloca(im->functions[f].function))
+			im->dynamic_local = ALLOCA_BYTES;
 	}
-	total += im->recursive ? RECURSION_LOCAL_BYTES : 0;
+	total += (im->recursive ? RECURSION_LOCAL_BYTES : 0) + im->dynamic_local;
 	if (total > 1 << 20)
 		decode_fail(d, "more local memory than a thread can have");
 	im->local_bytes = (uint32_t)total;
@@ -865,6 +884,8 @@ place_constants(struct decoder *d)
 			im->frame_bytes += c->predicate ? 4 : c->bytes * LANES < 64 ? 64 : c->bytes * LANES;
 		}
 	im->frame_bytes = (im->frame_bytes + 63) / 64 * 64;
+	for (uint32_t k = 0; k < im->n_constants; k++)
+		im->reserved_shared |= im->constants[k].special >= SR_RESERVED_BEGIN && im->constants[k].special <= SR_RESERVED_1;
 	for (uint32_t k = 0; k < im->n_code; k++)
 		im->code[k].place = k;
 	for (uint32_t k = 0; k < d->n_deferred; k++) {

@@ -239,7 +239,8 @@ HANDLER(isspacep)
 	UNUSED(wide);
 	EACH_IN(mask, l) {
 		uint64_t a = REG(u64, i->a)[l];
-		bool in = i->space == PTX_SPACE_GLOBAL ? a - SHARED_WINDOW >= SHARED_WINDOW_BYTES && a - LOCAL_WINDOW >= WINDOW_BYTES
+		const struct buffer *constant = i->space == PTX_SPACE_CONST ? buffer_find(w->core, a, 1) : NULL;
+		bool in = i->space == PTX_SPACE_CONST ? constant && constant->constant : i->space == PTX_SPACE_GLOBAL ? a - SHARED_WINDOW >= SHARED_WINDOW_BYTES && a - LOCAL_WINDOW >= WINDOW_BYTES
 			&& a - PARAM_WINDOW >= WINDOW_BYTES
 			: a - windows[i->space] < (i->sub ? SHARED_WINDOW_BYTES : WINDOW_BYTES);
 		result |= (uint32_t)in << l;
@@ -748,7 +749,7 @@ HANDLER(cvt_pack)
 static const struct row rows[] = {
 	DECODED("mov", ".pred|.b16|.u16|.s16|.f16|.bf16|.b32|.u32|.s32|.f32|.b64|.u64|.s64|.f64|.b128", decode_mov),
 	DECODED("cvta", ".to? .global|.shared|.shared::cta|.shared::cluster|.local|.const|.param|.param::entry .u64", decode_cvta),
-	{ "isspacep", ".global|.shared|.shared::cta|.local|.param|.param::entry", "dP au64", decode_isspacep,
+	{ "isspacep", ".global|.const|.shared|.shared::cta|.local|.param|.param::entry", "dP au64", decode_isspacep,
 		.run = { [T_B32] = isspacep } },
 	{ "isspacep", ".shared::cluster", "dP au64", decode_isspacep, .run = { [T_B32] = isspacep }, .sub = 1 },
 	DECODED("cvt", ".sat? " INTEGERS " " INTEGERS, decode_cvt),

@@ -178,7 +178,7 @@ ptx_map(struct ptx_machine *m, const char *name, uint64_t address, uint64_t size
 		at++;
 	memmove(core->buffers + at + 1, core->buffers + at, (core->n_buffers - at) * sizeof *core->buffers);
 	core->n_buffers++;
-	core->buffers[at] = (struct buffer){ address, size, xstrdup(name), (uint8_t)access, false, NULL, NULL };
+	core->buffers[at] = (struct buffer){ address, size, xstrdup(name), (uint8_t)access, false, false, NULL, NULL };
 	if (!initialised && size)
 		initialised_set(&core->buffers[at], address, size, false);
 	return 0;
@@ -283,6 +283,7 @@ ptx_place_symbol(struct ptx_machine *m, const char *name, uint64_t address, stru
 	m->symbol_addresses[v->index] = 0;
 	if (ptx_map(m, name, address, v->bytes, v->storage == IN_CONST ? PTX_READ : PTX_READ_WRITE, true, err))
 		return -1;
+	buffer_at(&m->core, address)->constant = v->storage == IN_CONST;
 	m->symbol_addresses[v->index] = address;
 	drop_images(m);
 	return 0;

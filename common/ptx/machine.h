@@ -27,6 +27,10 @@ enum { LANES = 32, MAX_WARPS = 32, N_BARRIERS = 16 };
 /* What grid-wide barriers of a cooperative launch count in; %envreg1 and %envreg2 give its address. */
 #define GRID_WINDOW 0x050000000000ull
 enum { GRID_WORKSPACE_BYTES = 64, MAX_CLUSTER_BLOCKS = 16 };
+/* Shared memory that the system keeps for itself and cooperative groups use: %reserved_smem_offset_begin to _end. A GPU
+ * has it before the block's own, here it is behind all that a block can have. */
+enum { RESERVED_SHARED_BYTES = 1024 };
+#define RESERVED_SHARED ((uint32_t)WINDOW_BYTES - RESERVED_SHARED_BYTES)
 
 struct insn;
 struct profile;
@@ -66,7 +70,7 @@ struct insn {
 		uint32_t *list;		/* offsets of more registers */
 		compare_function *compare;
 		struct call_site *call;
-		const struct mma_shape *mma;
+		const struct video *video;
 	};
 };
 
@@ -160,6 +164,8 @@ struct image {
 	uint32_t local_bytes;			/* of a thread, calls included */
 	uint32_t frame_bytes;
 	bool recursive;
+	bool reserved_shared;			/* uses the reserved part of shared memory */
+	uint32_t dynamic_local;			/* bytes of local_bytes, at their end, for alloca; 0: it is not used */
 };
 
 struct barrier {
@@ -196,6 +202,7 @@ struct warp {
 	uint32_t *returns[MAX_CALL_DEPTH];	/* return addresses by depth, 32 each; allocated when reached */
 	uint8_t depth[LANES];
 	struct saved_frame *saved[LANES];	/* frames of recursive functions */
+	uint32_t (*allocated)[LANES];		/* bytes of alloca in use, by depth of calls; NULL: there is none */
 	uint64_t turn;				/* instructions of the running lanes while others of the warp could run */
 	bool atomic_seen;			/* since last asked: the lanes may be spinning. Handlers set it */
 	bool polling;				/* the same, in this turn */
@@ -221,6 +228,7 @@ struct block {
 	uint32_t n_warps, n_threads, warps_alive;
 	char *shared;
 	uint32_t shared_bytes;
+	char *reserved;				/* RESERVED_SHARED_BYTES, NULL: not used */
 	uint8_t *shared_initialised;		/* checked mode: a byte for each byte */
 	uint8_t *local_initialised;
 	char *local;				/* lane after lane */
@@ -242,7 +250,7 @@ struct buffer {
 	uint64_t address, size;
 	char *name;
 	uint8_t access;
-	bool freed;
+	bool freed, constant;			/* constant: a __constant__ variable */
 	uint8_t *initialised;			/* a bit for each byte, NULL: all of it is */
 	struct shadow *shadow;			/* of racecheck, NULL until used */
 };

@@ -149,7 +149,7 @@ global_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 	struct machine_core *core = w->core;
 	if (core->workspace && place->address - GRID_WINDOW <= GRID_WORKSPACE_BYTES - place->size) {
 		if (core->race)
-			race_flag(i, w, place->lane, place->address, access);
+			race_flag(i, w, place->lane, PTX_SPACE_GLOBAL, place->address, access);
 		return core->workspace + (place->address - GRID_WINDOW);
 	}
 	struct buffer *b = buffer_find(core, place->address, place->size);
@@ -209,6 +209,16 @@ block_of_cluster(const struct insn *i, struct warp *w, struct finding_place *pla
 	return &c->blocks[rank];
 }
 
+/* Not looked at by initcheck and racecheck: it is the libraries' own. What they order by it counts. */
+static char *
+reserved_pointer(const struct insn *i, struct warp *w, struct block *block, const struct finding_place *place, int access)
+{
+	bool strong = access == ACCESS_ATOMIC || i->flag >= ORDER_RELAXED;
+	if (w->core->race && strong && block == w->block)
+		race_flag(i, w, place->lane, PTX_SPACE_SHARED, place->address, access);
+	return block->reserved + (place->address - RESERVED_SHARED);
+}
+
 static char *
 shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place, int access)
 {
@@ -216,6 +226,8 @@ shared_pointer(const struct insn *i, struct warp *w, struct finding_place *place
 	if (place->address >= WINDOW_BYTES)
 		block = block_of_cluster(i, w, place, access);
 	uint64_t at = place->address;
+	if (block->reserved && at - RESERVED_SHARED <= RESERVED_SHARED_BYTES - place->size)
+		return reserved_pointer(i, w, block, place, access);
 	if (at > block->shared_bytes || place->size > block->shared_bytes - at) {
 		place->kind = PTX_OUT_OF_BOUNDS;
 		report(w, i, place, "Out of bounds: %s of %u bytes at byte %lld of shared memory, of which the block has %u",

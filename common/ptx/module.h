@@ -39,6 +39,7 @@ enum special {
 	SR_WARP_SZ, SR_CLUSTER_CTARANK, SR_CLUSTER_NCTARANK, SR_CLUSTER_CTAID_X, SR_CLUSTER_CTAID_Y, SR_CLUSTER_CTAID_Z,
 	SR_CLUSTER_NCTAID_X, SR_CLUSTER_NCTAID_Y, SR_CLUSTER_NCTAID_Z, SR_CLUSTERID_X, SR_CLUSTERID_Y, SR_CLUSTERID_Z,
 	SR_NCLUSTERID_X, SR_NCLUSTERID_Y, SR_NCLUSTERID_Z, SR_IS_EXPLICIT_CLUSTER, SR_ENVREG1, SR_ENVREG2,
+	SR_AGGR_SMEM, SR_RESERVED_BEGIN, SR_RESERVED_END, SR_RESERVED_CAP, SR_RESERVED_0, SR_RESERVED_1, SR_GRAPH_EXEC,
 	SR_CLOCK, SR_CLOCK64, SR_GLOBALTIMER, SR_CLOCK_HI, SR_GLOBALTIMER_LO, SR_GLOBALTIMER_HI,
 	SR_N
 };
@@ -76,11 +77,15 @@ enum operand_kind {
 	O_LIST
 };
 
+/* Parts of a register that a video instruction names: 'b' or 'h', how many, and their numbers, the lowest first. */
+enum { PART_LETTER = 24, PART_COUNT = 16, PART_DIGIT = 4 };
+
 struct operand {
 	enum operand_kind kind;
 	bool negated;				/* "!" before a predicate, "-" before a register */
 	bool is_double;				/* O_FLOAT: written as a double */
 	uint32_t reg;				/* O_REGISTER */
+	uint32_t part;				/* O_REGISTER: PART of "%r1.h0" and "%r1.b3210", 0: the whole */
 	uint32_t n_items;			/* O_VECTOR, O_LIST, O_PAIR (2), O_ADDRESS (1: the base) */
 	int64_t value;				/* O_INTEGER, O_FLOAT (bits of a double or a float), O_ADDRESS (offset),
 						 * O_SPECIAL */

@@ -509,6 +509,34 @@ operand_items(struct parser *p, struct operand *out, char close, int depth)
 	memcpy(out->items, items, n * sizeof *items);
 }
 
+/* "b3210" and "h1" as parts of a register; 0: it is no such thing. */
+static uint32_t
+register_part(struct slice text)
+{
+	char most = text.length && *text.at == 'h' ? '3' : '7';
+	uint32_t count = text.length - 1, part;
+	if (text.length < 2 || text.length > 5 || (*text.at != 'b' && *text.at != 'h'))
+		return 0;
+	part = (uint32_t)*text.at << PART_LETTER | count << PART_COUNT;
+	for (uint32_t k = 0; k < count; k++) {
+		char digit = text.at[text.length - 1 - k];
+		if (digit < '0' || digit > most)
+			return 0;
+		part |= (uint32_t)(digit - '0') << PART_DIGIT * k;
+	}
+	return part;
+}
+
+/* A register of which a part is named, "%r1.h0". */
+static struct variable *
+resolve_part(const struct parser *p, struct slice name, struct operand *out, uint32_t *number)
+{
+	const char *dot = memrchr(name.at, '.', name.length);
+	uint32_t length = dot ? (uint32_t)(dot - name.at) : 0;
+	out->part = length ? register_part((struct slice){ dot + 1, name.length - length - 1 }) : 0;
+	return out->part ? resolve(p, (struct slice){ name.at, length }, number) : NULL;
+}
+
 static void
 word_operand(struct parser *p, struct operand *out)
 {
@@ -521,6 +549,8 @@ word_operand(struct parser *p, struct operand *out)
 	}
 	struct variable *v = resolve(p, name, &number);
 	enum special special = v ? SR_NONE : special_find(name);
+	if (!v && !special)
+		v = resolve_part(p, name, out, &number);
 	out->name = name;
 	if (v && v->storage == IN_REGISTER) {
 		out->kind = O_REGISTER;

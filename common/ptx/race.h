@@ -121,8 +121,9 @@ void race_request(const struct insn *i, struct warp *w, struct buffer *buffer, s
 /* One lane of a request; buffer NULL: shared memory. */
 void race_lane(const struct insn *i, struct warp *w, struct buffer *buffer, uint32_t lane, uint64_t address, uint32_t size,
 	int access);
-/* One lane's access to a place that only carries order: the words of a grid-wide barrier. */
-void race_flag(const struct insn *i, struct warp *w, uint32_t lane, uint64_t address, int access);
+/* One lane's access to a place that only carries order: the words of a grid-wide barrier, or (space shared) what
+ * cooperative groups keep in reserved shared memory. */
+void race_flag(const struct insn *i, struct warp *w, uint32_t lane, enum ptx_space space, uint64_t address, int access);
 /* Whether an access through this instruction can race: what is read-only cannot. */
 static inline bool
 race_watches(const struct machine_core *core, const struct buffer *buffer)

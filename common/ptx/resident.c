@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/die.h"
+#include "base/occupancy.h"
 #include "ptx/async.h"
 #include "ptx/machine.h"
 #include "ptx/profile.h"
@@ -20,7 +21,8 @@
 #include "ptx/race.h"
 
 enum {
-	SM_COUNT = 132, SM_BLOCKS = 32, SM_WARPS = 64, SM_SHARED_BYTES = 233472, BLOCK_SHARED_BYTES = 1024,
+	SM_COUNT = 132, SM_WARPS = 64, SM_ARCH = 90,	/* of an H200 */
+	RESERVED_FIRST_BYTES = 64,		/* where the second part of reserved shared memory starts */
 	SLICE = 1 << 20,			/* instructions of warps before other blocks get their turn */
 	CLUSTER_TURNS = 64,
 	SCHEDULE_WINDOW = 32			/* blocks that are live at once under a schedule of one's own */
@@ -32,6 +34,8 @@ struct slot {
 	struct slot *next_free;
 	struct warp *warps;
 	char *frames, *shared, *local;
+	char *reserved;				/* RESERVED_SHARED_BYTES each, NULL: not used */
+	uint32_t (*allocated)[LANES];		/* of alloca, by warp and depth, NULL: not used */
 	uint8_t *shared_initialised, *local_initialised;
 };
 
@@ -81,13 +85,12 @@ cluster_blocks(const struct ptx_launch *l)
 static uint64_t
 resident_blocks(const struct machine_core *core, const struct ptx_launch *l)
 {
-	uint32_t warps = (l->block[0] * l->block[1] * l->block[2] + LANES - 1) / LANES;
-	uint32_t shared = core->image->shared_bytes + l->dynamic_shared + BLOCK_SHARED_BYTES;
-	uint32_t blocks = SM_WARPS / warps < SM_BLOCKS ? SM_WARPS / warps : SM_BLOCKS;
+	/* registers are not known here: as many as limit nothing */
+	struct occupancy_kernel k = { .registers = LANES, .static_shared = core->image->shared_bytes + l->dynamic_shared,
+		.max_threads = 1024, .carveout = -1, .gpu = occupancy_gpu(SM_ARCH) };
+	uint32_t blocks = occupancy_blocks(&k, l->block[0] * l->block[1] * l->block[2], 0);
 	if (l->max_resident)
 		return l->max_resident;
-	if (SM_SHARED_BYTES / shared < blocks)
-		blocks = SM_SHARED_BYTES / shared;
 	return (uint64_t)SM_COUNT * (blocks ? blocks : 1);
 }
 
@@ -147,6 +150,11 @@ special_value(const struct machine_core *core, enum special special, const struc
 	case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
 		return b->grid[special - SR_NCLUSTERID_X] / c->dim[special - SR_NCLUSTERID_X];
 	case SR_IS_EXPLICIT_CLUSTER: return c->is_explicit ? FULL : 0;
+	case SR_AGGR_SMEM: return ((b->shared_bytes + 127) & ~127u) + RESERVED_SHARED_BYTES;
+	case SR_RESERVED_BEGIN: case SR_RESERVED_0: return RESERVED_SHARED;
+	case SR_RESERVED_END: return RESERVED_SHARED + RESERVED_SHARED_BYTES;
+	case SR_RESERVED_CAP: return RESERVED_SHARED_BYTES;
+	case SR_RESERVED_1: return RESERVED_SHARED + RESERVED_FIRST_BYTES;
 	case SR_ENVREG1: return core->workspace ? (uint32_t)(GRID_WINDOW >> 32) : 0;
 	case SR_ENVREG2: return core->workspace ? (uint32_t)GRID_WINDOW : 0;
 	default: return 0;
@@ -197,6 +205,7 @@ set_up_block(struct machine_core *core, const struct grid_run *g, struct slot *s
 	b->warps = s->warps + (size_t)rank * b->n_warps;
 	b->shared = s->shared + (size_t)rank * ((b->shared_bytes + 63) & ~63u);
 	b->local = s->local + (size_t)rank * b->n_warps * LANES * b->local_bytes;
+	b->reserved = s->reserved ? s->reserved + (size_t)rank * RESERVED_SHARED_BYTES : NULL;
 	b->local_initialised = s->local_initialised ? s->local_initialised + (size_t)(b->local - s->local) : NULL;
 	b->shared_initialised = s->shared_initialised ? s->shared_initialised + (size_t)rank * b->shared_bytes : NULL;
 	for (uint32_t n = 0; n < b->n_warps; n++) {
@@ -207,6 +216,8 @@ set_up_block(struct machine_core *core, const struct grid_run *g, struct slot *s
 		w->core = core;
 		w->number = n;
 		w->started = rest >= LANES ? FULL : (1u << rest) - 1;
+		if (s->allocated)
+			w->allocated = s->allocated + ((size_t)rank * b->n_warps + n) * MAX_CALL_DEPTH;
 		for (uint32_t k = 0; k < im->n_constants; k++)
 			fill_constant(core, &im->constants[k], w);
 	}
@@ -224,6 +235,8 @@ slot_free(struct machine_core *core, struct slot *s)
 	free(s->warps);
 	free(s->frames);
 	free(s->shared);
+	free(s->reserved);
+	free(s->allocated);
 	free(s->local);
 	free(s->shared_initialised);
 	free(s->local_initialised);
@@ -239,7 +252,10 @@ slot_new(struct machine_core *core, struct grid_run *g)
 	uint32_t blocks = cluster_blocks(l), warps = (l->block[0] * l->block[1] * l->block[2] + LANES - 1) / LANES;
 	size_t frames = (size_t)im->frame_bytes * warps * blocks, local = (size_t)im->local_bytes * warps * LANES * blocks;
 	size_t shared = (((size_t)im->shared_bytes + l->dynamic_shared + 63) & ~63ull) * blocks;
-	size_t bytes = frames + local + shared + blocks * (sizeof(struct block) + warps * sizeof(struct warp));
+	size_t reserved = im->reserved_shared ? (size_t)RESERVED_SHARED_BYTES * blocks : 0;
+	size_t depths = im->dynamic_local ? (size_t)MAX_CALL_DEPTH * warps * blocks : 0;
+	size_t bytes = frames + local + shared + reserved + depths * LANES * sizeof(uint32_t)
+		+ blocks * (sizeof(struct block) + warps * sizeof(struct warp));
 	if (bytes > core->options.max_memory - core->memory_used)
 		return NULL;
 	core->memory_used += bytes;
@@ -248,6 +264,8 @@ slot_new(struct machine_core *core, struct grid_run *g)
 	memset(s->frames, 0, frames);
 	s->local = aligned(local);
 	s->shared = aligned(shared);
+	s->reserved = reserved ? aligned(reserved) : NULL;
+	s->allocated = depths ? xcalloc(depths, sizeof *s->allocated) : NULL;
 	s->shared_initialised = core->checked ? xmalloc(shared + 1) : NULL;
 	s->local_initialised = core->checked && local ? xmalloc(local) : NULL;
 	s->warps = aligned(blocks * warps * sizeof *s->warps);
@@ -300,6 +318,8 @@ start_warp(struct machine_core *core, struct warp *w)
 	w->polls = 0;
 	w->atomic_seen = w->polling = w->spins = false;
 	memset(w->depth, 0, sizeof w->depth);
+	if (w->allocated)
+		memset(w->allocated[0], 0, sizeof w->allocated[0]);
 	for (int l = 0; l < LANES; l++)
 		w->key[l] = key;
 	for (uint32_t k = 0; k < im->n_constants; k++)
@@ -314,6 +334,8 @@ static void
 start_block(struct machine_core *core, struct block *b)
 {
 	memset(b->shared, 0xff, b->shared_bytes);
+	if (b->reserved)
+		memset(b->reserved, 0, RESERVED_SHARED_BYTES);
 	if (b->shared_initialised)
 		memset(b->shared_initialised, 0, b->shared_bytes);
 	memset(b->local, 0xff, (size_t)b->local_bytes * b->n_warps * LANES);

@@ -498,9 +498,9 @@ carry_order(const struct request *q, uint32_t lane, uint64_t address)
 }
 
 void
-race_flag(const struct insn *i, struct warp *w, uint32_t lane, uint64_t address, int access)
+race_flag(const struct insn *i, struct warp *w, uint32_t lane, enum ptx_space space, uint64_t address, int access)
 {
-	struct request q = { .i = i, .w = w, .space = PTX_SPACE_GLOBAL, .access = access };
+	struct request q = { .i = i, .w = w, .space = space, .access = access };
 	carry_order(&q, lane, address);
 }
 

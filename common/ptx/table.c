@@ -13,7 +13,7 @@ static const struct {
 	{ ".rn", M_ROUND, ROUND_RN }, { ".rz", M_ROUND, ROUND_RZ }, { ".rm", M_ROUND, ROUND_RM }, { ".rp", M_ROUND, ROUND_RP },
 	{ ".rna", M_ROUND, ROUND_RNA }, { ".rni", M_ROUND_INT, ROUND_RN }, { ".rzi", M_ROUND_INT, ROUND_RZ },
 	{ ".rmi", M_ROUND_INT, ROUND_RM }, { ".rpi", M_ROUND_INT, ROUND_RP }, { ".ftz", M_FTZ, 1 }, { ".sat", M_SAT, 1 },
-	{ ".satfinite", M_SATFINITE, 1 }, { ".relu", M_RELU, 1 }, { ".cc", M_CC, 1 }, { ".NaN", M_NAN, 1 },
+	{ ".satfinite", M_SATFINITE, 1 }, { ".oob", M_OOB, 1 }, { ".relu", M_RELU, 1 }, { ".cc", M_CC, 1 }, { ".NaN", M_NAN, 1 },
 	{ ".xorsign", M_XORSIGN, 1 }, { ".abs", M_ABS, 1 }, { ".eq", M_COMPARE, CMP_EQ }, { ".ne", M_COMPARE, CMP_NE },
 	{ ".lt", M_COMPARE, CMP_LT }, { ".le", M_COMPARE, CMP_LE }, { ".gt", M_COMPARE, CMP_GT }, { ".ge", M_COMPARE, CMP_GE },
 	{ ".lo", M_HALF, 1 }, { ".hi", M_HALF, 2 }, { ".wide", M_HALF, 3 }, { ".ls", M_COMPARE, CMP_LE },
@@ -50,7 +50,7 @@ static const struct {
 
 static const struct rows *const segments[] = {
 	&rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_async, &rows_atomic, &rows_warp,
-	&rows_matrix, &rows_wmma, &rows_cluster, &rows_control,
+	&rows_matrix, &rows_wmma, &rows_cluster, &rows_stack, &rows_control,
 };
 enum { N_SEGMENTS = sizeof segments / sizeof *segments };
 

@@ -10,7 +10,7 @@
 enum field {
 	M_ROUND,		/* enum rounding */
 	M_ROUND_INT,		/* enum rounding, of .rni and so on */
-	M_FTZ, M_SAT, M_SATFINITE, M_RELU, M_CC, M_NAN, M_XORSIGN, M_ABS,
+	M_FTZ, M_SAT, M_SATFINITE, M_RELU, M_OOB, M_CC, M_NAN, M_XORSIGN, M_ABS,
 	M_COMPARE,		/* enum compare */
 	M_BOOL,			/* 1 and, 2 or, 3 xor; also the operation of atom and redux (enum operation) */
 	M_HALF,			/* 1 lo, 2 hi, 3 wide */
@@ -75,7 +75,7 @@ struct rows {
 	size_t count;
 };
 extern const struct rows rows_int, rows_float, rows_half, rows_convert, rows_compare, rows_memory, rows_async, rows_atomic,
-	rows_warp, rows_matrix, rows_wmma, rows_cluster, rows_control;
+	rows_warp, rows_matrix, rows_wmma, rows_cluster, rows_stack, rows_control;
 /* A row whose decode function reads the operands itself. */
 #define DECODED(op, mods, function) { .opcode = op, .pattern = mods, .decode = function }
 #define ROWS(name, array) const struct rows name = { array, sizeof array / sizeof *array }

@@ -30,7 +30,10 @@ static const char *const specials[SR_N] = {
 	[SR_CLUSTER_NCTAID_Z] = "%cluster_nctaid.z", [SR_CLUSTERID_X] = "%clusterid.x", [SR_CLUSTERID_Y] = "%clusterid.y",
 	[SR_CLUSTERID_Z] = "%clusterid.z", [SR_NCLUSTERID_X] = "%nclusterid.x", [SR_NCLUSTERID_Y] = "%nclusterid.y",
 	[SR_NCLUSTERID_Z] = "%nclusterid.z", [SR_IS_EXPLICIT_CLUSTER] = "%is_explicit_cluster", [SR_ENVREG1] = "%envreg1",
-	[SR_ENVREG2] = "%envreg2", [SR_CLOCK] = "%clock", [SR_CLOCK64] = "%clock64",
+	[SR_ENVREG2] = "%envreg2", [SR_AGGR_SMEM] = "%aggr_smem_size", [SR_RESERVED_BEGIN] = "%reserved_smem_offset_begin",
+	[SR_RESERVED_END] = "%reserved_smem_offset_end", [SR_RESERVED_CAP] = "%reserved_smem_offset_cap",
+	[SR_RESERVED_0] = "%reserved_smem_offset_0", [SR_RESERVED_1] = "%reserved_smem_offset_1",
+	[SR_GRAPH_EXEC] = "%current_graph_exec", [SR_CLOCK] = "%clock", [SR_CLOCK64] = "%clock64",
 	[SR_GLOBALTIMER] = "%globaltimer", [SR_CLOCK_HI] = "%clock_hi", [SR_GLOBALTIMER_LO] = "%globaltimer_lo",
 	[SR_GLOBALTIMER_HI] = "%globaltimer_hi",
 };
@@ -78,5 +81,5 @@ special_find(struct slice name)
 unsigned
 special_bytes(enum special special)
 {
-	return special == SR_CLOCK64 || special == SR_GLOBALTIMER || special == SR_GRIDID ? 8 : 4;
+	return special == SR_CLOCK64 || special == SR_GLOBALTIMER || special == SR_GRIDID || special == SR_GRAPH_EXEC ? 8 : 4;
 }
