@@ -57,7 +57,7 @@ evaluate(const char *program)
 {
 	struct buf err = BUF_INIT;
 	struct eval_summary summary;
-	json_t *list;
+	json_t *list = NULL;
 	int status;
 
 	eval_args.counters = program;
