@@ -81,8 +81,7 @@ compare_parameter(const struct comparison *c, const struct ptxinfo_parameter *p,
 		if (p->aggregate) {
 			a[i] = 0;
 			mark_undefined(c, l, p->offset + i);
-		}
-		else if (p->bytes != 8 || !host_pointer(load_word(a)) || !host_pointer(load_word(b)))
+		} else if (p->bytes != 8 || !host_pointer(load_word(a)) || !host_pointer(load_word(b)))
 			return buf_err(c->reason, "two recordings of solve() differ in an argument of kernel %s; arguments must "
 				"depend on those of solve() alone", kernel);
 	}
