@@ -4,7 +4,6 @@
  * kept builds, whose PTX says which results are not defined to the last bit. KNOWN: lines of GROUP/NAME, the cpu's and
  * the GPU's status, same|other|- for the bits, and the reason; * and ? as in file names. Exit 1 where a difference has
  * no explanation. */
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,10 +14,9 @@
 #include "cuda/build.h"
 #include "eval/task.h"
 #include "hash/id.h"
-#include "hash/sha256.h"
 #include "rec/json.h"
 
-enum { MAX_CASE_BYTES = 16 << 20, MAX_SOURCE_BYTES = 4 << 20, MAX_PTX_BYTES = 64 << 20, MAX_KERNELS = 10000, MAX_GROUPS = 64 };
+enum { MAX_CASE_BYTES = 16 << 20, MAX_SOURCE_BYTES = 4 << 20, MAX_PTX_BYTES = 64 << 20, MAX_KNOWN = 1000, MAX_GROUPS = 64 };
 
 /* ---- cases */
 
@@ -67,18 +65,17 @@ static void
 print_case(const json_t *tasks, const char *group, const char *task, const char *name, const char *file)
 {
 	struct buf source = BUF_INIT, label = BUF_INIT, text = BUF_INIT, err = BUF_INIT;
-	char id[HASH_ID_HEX], sha[SHA256_HEX];
+	char id[HASH_ID_HEX];
 	json_t *one = task_named(tasks, task), *section = json_object_get(one, "task");
 
 	if (buf_read_file(&source, file, MAX_SOURCE_BYTES, &err))
 		die(EX_NOINPUT, "%s", buf_str(&err));
 	buf_addf(&label, "%s/%s", group, name);
-	hash_id(buf_str(&label), label.len, id);
-	sha256_hex(buf_str(&source), source.len, sha);
 	drop_bench(section);
-	json_object_set_new(one, "solutions", json_pack("[{s:s, s:O, s:s, s:o, s:s, s:{s:s, s:s}}]", "id", id,
-		"task_id", json_object_get(section, "id"), "phase", "solve", "source", rec_json_text(buf_str(&source), source.len),
-		"source_sha256", sha, "origin", "kind", "authored", "author", buf_str(&label)));
+	task_identity(section, id);
+	json_object_set_new(section, "id", json_string(id));
+	json_object_set_new(one, "solutions", json_pack("[{s:s, s:s, s:o, s:{s:s, s:s}}]", "task_id", id, "phase", "solve",
+		"source", rec_json_text(buf_str(&source), source.len), "origin", "kind", "authored", "author", buf_str(&label)));
 	rec_json_dump(one, &text);
 	puts(buf_str(&text));
 	json_decref(one);
@@ -162,8 +159,7 @@ add_reasons(json_t *section, const char *source, const char *builds, struct buf 
 
 static struct known {
 	char *pattern, *cpu, *cuda, *bits, *why;
-	int used;
-} known[1000];
+} known[MAX_KNOWN];
 static int n_known;
 
 static void
@@ -174,7 +170,7 @@ read_known(const char *path)
 
 	if (!in)
 		die(EX_NOINPUT, "%s", buf_str(&err));
-	while (io_read_line(in, &line, 4096, &err) == IO_LINE && n_known < 1000) {
+	while (io_read_line(in, &line, 4096, &err) == IO_LINE && n_known < MAX_KNOWN) {
 		struct known *k = &known[n_known];
 		char *rest, *text = strdup(buf_str(&line));
 		if (!text)
@@ -255,7 +251,8 @@ compare_bits(const json_t *cpu, const json_t *cuda)
 
 static struct group {
 	char name[64];
-	int kernels, other_kind, same_verdict, explained_verdict, other_verdict, same_bits, explained_bits, other_bits;
+	int kernels, same_verdict, explained_verdict, other_verdict, same_bits, explained_bits, other_bits;
+	int other_kind;				/* of all groups together */
 } group[MAX_GROUPS], all = { .name = "all" };
 static int n_groups;
 
@@ -278,10 +275,8 @@ explanation(const char *label, const char *cpu, const char *cuda, const char *bi
 {
 	for (int i = 0; i < n_known; i++)
 		if (!fnmatch(known[i].pattern, label, 0) && !fnmatch(known[i].cpu, cpu, 0) && !fnmatch(known[i].cuda, cuda, 0)
-			&& !fnmatch(known[i].bits, bits, 0)) {
-			known[i].used++;
+			&& !fnmatch(known[i].bits, bits, 0))
 			return known[i].why;
-		}
 	return NULL;
 }
 
