@@ -253,6 +253,24 @@ free_scratch(struct worker *w, const struct plan_operation *o)
 		munmap((void *)start, bytes);
 }
 
+void
+worker_drop_scratch(struct worker *w)
+{
+	struct buf ignored = BUF_INIT;
+
+	for (uint32_t i = w->plan->call_start[0]; i < w->plan->call_start[1]; i++) {
+		const struct plan_operation *o = &w->plan->operation[i];
+		uint64_t bytes, start;
+
+		if (o->kind != PLAN_ALLOCATE || is_kept(w->plan, o) || ptx_mark_freed(w->machine, o->scratch.address, &ignored))
+			continue;
+		start = inner_pages(o, &bytes);
+		if (bytes)
+			munmap((void *)start, bytes);
+	}
+	buf_release(&ignored);
+}
+
 static void
 run_operation(struct worker *w, const struct plan_operation *o, uint32_t *scratch)
 {
@@ -283,6 +301,7 @@ worker_run_plan(struct worker *w)
 	uint32_t *order = xcalloc(end - start + 1, sizeof *order);
 	bool other = w->other_streams && plan_other_order(w->plan, 0, w->late, order);
 
+	w->reordered_streams = other;
 	for (uint32_t i = start; i < end && w->status == PTX_OK; i++)
 		if (!other || w->plan->operation[i].kind == PLAN_ALLOCATE)
 			run_operation(w, &w->plan->operation[i], &scratch);

@@ -53,12 +53,37 @@ copy_variables(const struct worker *w, struct buf *out)
 			buf_add(out, (const void *)w->plan->symbol[i].address, w->plan->symbol[i].bytes);
 }
 
-/* Puts variables where a thousand more calls would have them, if each adds what the last one added. Whoever only uses
- * them within a call writes before he reads. False: the last call changed none. */
-static bool
-extrapolate_variables(const struct worker *w, const struct buf *before)
+/* How variables moved over two stretches of calls of the same kind. */
+enum motion {
+	STILL, STEADY,		/* each word by the same step, or there and back */
+	IRREGULAR
+};
+
+static enum motion
+motion(const struct buf *first, const struct buf *second, const struct buf *third)
 {
-	bool changed = false;
+	enum motion found = STILL;
+
+	for (size_t at = 0; at + 4 <= first->len; at += 4) {
+		uint32_t a, b, c;
+
+		memcpy(&a, first->data + at, 4);
+		memcpy(&b, second->data + at, 4);
+		memcpy(&c, third->data + at, 4);
+		if (a == b && b == c)
+			continue;
+		if (b - a != c - b && a != c)
+			return IRREGULAR;
+		found = STEADY;
+	}
+	return found;
+}
+
+/* Puts words of variables where `times` more stretches would have them, of those that moved by one step in both. */
+static void
+extrapolate_variables(const struct worker *w, const struct buf *first, const struct buf *second, const struct buf *third,
+	uint32_t times)
+{
 	size_t at = 0;
 
 	for (uint32_t i = 0; i < w->plan->symbols; i++) {
@@ -67,20 +92,21 @@ extrapolate_variables(const struct worker *w, const struct buf *before)
 		if (!is_variable(w, i))
 			continue;
 		for (uint64_t offset = 0; offset + 4 <= symbol->bytes; offset += 4) {
-			uint32_t was, is;
+			uint32_t a, b, c;
 
-			memcpy(&was, before->data + at + offset, 4);
-			memcpy(&is, (const char *)symbol->address + offset, 4);
-			changed = changed || was != is;
-			is += 1000 * (is - was);
-			memcpy((char *)symbol->address + offset, &is, 4);
+			memcpy(&a, first->data + at + offset, 4);
+			memcpy(&b, second->data + at + offset, 4);
+			memcpy(&c, third->data + at + offset, 4);
+			if (b - a != c - b)
+				continue;
+			c += times * (c - b);
+			memcpy((char *)symbol->address + offset, &c, 4);
 		}
 		at += symbol->bytes;
 	}
-	return changed;
 }
 
-/* One more call, uncounted. False when it failed, with the reason. */
+/* One more call, uncounted. False when it failed, with the reason and, for behind it, where that was. */
 static bool
 call_again(struct worker *w, const struct buf *inputs)
 {
@@ -92,10 +118,13 @@ call_again(struct worker *w, const struct buf *inputs)
 	w->charged = 0;
 	w->repeating = true;
 	worker_run_plan(w);
+	w->repeated += w->total.budget_used + w->charged;
 	w->total = total;
 	if (w->status == PTX_OK && ptx_error_count(w->machine) == 0)
 		return true;
-	buf_adds(&w->reason, w->reason.len ? " This is in a later call of solve()." : "");
+	worker_drop_scratch(w);
+	buf_reset(&w->where);
+	buf_adds(&w->where, "This is in a later call of solve().");
 	return false;
 }
 
@@ -112,29 +141,46 @@ same_outputs(struct worker *w, const struct buf *first, const char *what)
 	return !w->keeps_state;
 }
 
+/* The call in another order, by one seed after another as long as it does not come to its end; each but the first starts
+ * from the beginning, since the one before it was stopped halfway. Waiting for others may take longer in another order, so
+ * there is twice the budget. */
+static bool
+call_by_seeds(struct worker *w)
+{
+	enum { SEEDS = 3 };
+	struct buf err = BUF_INIT;
+	uint64_t plain = w->schedule, budget = w->budget;
+	bool went = false;
+
+	w->budget = 2 * budget;
+	for (int seed = 1; !went && seed <= SEEDS && (seed == 1 || w->status == PTX_BUDGET); seed++) {
+		if (w->status == PTX_BUDGET) {
+			w->status = PTX_OK;
+			buf_reset(&w->reason);
+			worker_check(ptx_write_symbols(w->machine, &err), &err);
+		}
+		w->schedule = plain + (uint64_t)seed;
+		went = call_again(w, &w->inputs);
+	}
+	w->schedule = plain;
+	w->budget = budget;
+	return went;
+}
+
 /* The call once more, in another order of blocks and warps, one stream being late. Outputs that differ are kept for the
- * judge: sums in another order may differ, and be right. An order that takes too long says nothing. False when it
- * failed, with the reason. */
+ * judge: sums in another order may differ, and be right. False when it failed, with the reason. */
 static bool
 call_in_other_order(struct worker *w, uint32_t late, const struct buf *first, bool *same)
 {
-	uint64_t plain = w->schedule;
-
 	*same = false;
-
-	w->schedule = plain + 1;
 	w->other_streams = true;
 	w->late = late;
-	bool went = call_again(w, &w->inputs);
-	w->schedule = plain;
+	bool went = call_by_seeds(w);
 	w->other_streams = false;
-	if (!went && w->status == PTX_BUDGET) {
-		w->status = PTX_OK;
-		buf_reset(&w->reason);
-		return true;
-	}
 	if (!went) {
-		buf_adds(&w->reason, " It runs in another order of blocks and warps, which a GPU may take as well.");
+		buf_reset(&w->where);
+		buf_addf(&w->where, "It was run in another order of its %sblocks and warps, which a GPU may take as well.",
+			w->reordered_streams ? "streams, " : "");
 		return false;
 	}
 	copy_outputs(w, &w->reordered, false);
@@ -159,35 +205,81 @@ call_in_other_orders(struct worker *w, const struct buf *first, bool *same)
 	return went;
 }
 
+/* A stretch of later calls: one with other inputs, and one with the first ones that has to give the first outputs. */
+static bool
+call_others_and_first(struct worker *w, const struct buf *first, struct buf *variables)
+{
+	if (!call_again(w, &w->others) || !call_again(w, &w->inputs) ||
+	    !same_outputs(w, first, "a call of solve() gives other outputs when one with other inputs came before it: it "
+			"depends on what that one left in device memory"))
+		return false;
+	copy_variables(w, variables);
+	return true;
+}
+
+/* Calls that count themselves in device memory: many real ones, and then those for which the count is put far ahead. */
+static void
+call_many_times(struct worker *w, const struct buf *first, const struct buf variables[3])
+{
+	static const uint32_t ahead[] = { 1000, 1000000 };
+	enum { CALLS = 32 };
+	const char *what = "a call of solve() gives other outputs after many calls: it depends on what they counted in device "
+		"memory";
+	uint64_t limit = w->repeated + 2 * w->budget;
+	bool same = true;
+
+	for (int call = 0; same && call < CALLS && w->repeated < limit; call++)
+		same = call_again(w, &w->inputs) && same_outputs(w, first, what);
+	for (size_t k = 0; same && k < sizeof ahead / sizeof *ahead; k++) {
+		extrapolate_variables(w, &variables[0], &variables[1], &variables[2], ahead[k]);
+		same = call_again(w, &w->inputs) && same_outputs(w, first, what);
+	}
+}
+
+/* From the start: as long as variables are not as they were before a stretch of calls, there may be something in them that
+ * later calls go by. When they are, all that follows would be the same again. */
+static void
+call_with_variables(struct worker *w, const struct buf *first)
+{
+	struct buf variables[3] = { BUF_INIT, BUF_INIT, BUF_INIT }, err = BUF_INIT;
+	bool went = true;
+
+	worker_check(ptx_write_symbols(w->machine, &err), &err);
+	for (int k = 0; k < 3 && went; k++) {
+		went = call_others_and_first(w, first, &variables[k]);
+		if (went && k == 1 && !memcmp(variables[0].data, variables[1].data, variables[0].len))
+			goto out;
+	}
+	if (went && motion(&variables[0], &variables[1], &variables[2]) == IRREGULAR) {
+		w->keeps_state = true;
+		buf_adds(&w->reason, "solve() keeps something in device memory that changes from call to call in no regular way: "
+			"what later calls make of it cannot be foreseen");
+	} else if (went) {
+		call_many_times(w, first, variables);
+	}
+out:
+	for (int k = 0; k < 3; k++)
+		buf_release(&variables[k]);
+}
+
 /* Variables of the module keep what a call left there, as they do on a GPU. So: the same call again, in another order,
- * and in the same one if that gave something else; then from the start a call with other inputs, and the first one
- * after it, which meets what was kept of the others; then the first one when a thousand calls have gone by. A call
- * that gives something else computes from what it found. */
+ * and in the same one if that gave something else; then from the start calls with other inputs and the first ones after
+ * each, which meet what was kept of the others. A call that gives something else computes from what it found. */
 void
 worker_repeat_call(struct worker *w)
 {
-	struct buf first = BUF_INIT, variables = BUF_INIT, err = BUF_INIT;
+	struct buf first = BUF_INIT;
 	bool has_variables = false, same;
 
 	copy_outputs(w, &first, false);
 	for (uint32_t i = 0; i < w->plan->symbols; i++)
 		has_variables = has_variables || is_variable(w, i);
-	if (!call_in_other_orders(w, &first, &same) || (!same && !call_again(w, &w->inputs)))
-		goto out;
-	if ((!same && !same_outputs(w, &first, "a second call of solve() with the same arguments gives "
-			"other outputs: it depends on what the first one left in device memory")) || !has_variables)
-		goto out;
-	worker_check(ptx_write_symbols(w->machine, &err), &err);
-	if (!call_again(w, &w->others))
-		goto out;
-	copy_variables(w, &variables);
-	if (call_again(w, &w->inputs) && same_outputs(w, &first, "a call of solve() gives other outputs when one with other "
-			"inputs came before it: it depends on what that one left in device memory")
-			&& extrapolate_variables(w, &variables) && call_again(w, &w->inputs))
-		same_outputs(w, &first, "a call of solve() gives other outputs after many calls: it depends on what they "
-			"counted in device memory");
-out:
+	bool went = call_in_other_orders(w, &first, &same) && (same || call_again(w, &w->inputs));
+	if (went && !same)
+		went = same_outputs(w, &first, "a second call of solve() with the same arguments gives other outputs: it depends on "
+			"what the first one left in device memory");
+	if (went && has_variables)
+		call_with_variables(w, &first);
 	copy_outputs(w, &first, true);
 	buf_release(&first);
-	buf_release(&variables);
 }

@@ -168,6 +168,8 @@ worker_write_report(struct worker *w, const char *folder)
 	if (w->status == PTX_OK && json_array_size(findings))
 		buf_adds(&w->reason, rec_json_string(json_array_get(findings, 0), "message", ""));
 	add_findings(w, true, findings);
+	if (w->where.len)
+		buf_addf(&w->reason, " %s", buf_str(&w->where));
 	json_t *report = json_pack("{s:s, s:o, s:o, s:o, s:o}", "status", verdict(w), "reason",
 		readable(buf_str(&w->reason)), "findings", findings, "counters",
 		counters_json(&w->total), "printed", rec_json_text(buf_str(printed), printed->len));

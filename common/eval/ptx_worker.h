@@ -29,14 +29,16 @@ struct worker {
 	uint64_t schedule;		/* seed of the order of blocks and warps; 0: the plain order */
 	bool other_streams;		/* what no event orders runs in another order than it was recorded in: */
 	uint32_t late;			/* this stream does nothing as long as another one can */
+	bool reordered_streams;		/* the last call was one in which it did */
 	uint64_t budget, charged;	/* lane instructions; charged: for work that is none */
+	uint64_t repeated;		/* lane instructions of later calls */
 	struct ptx_counters total;
 	const struct roofline_gpu *gpu;		/* the one whose profile the plan was recorded with */
 	const struct occupancy_gpu *occupancy;
 	bool estimates;				/* times, not only counters */
 	double transfer_us;			/* estimate of what the runtime moves */
 	enum ptx_status status;
-	struct buf reason;
+	struct buf reason, where;	/* where: a sentence behind the reason, when a later call failed */
 	struct buf reordered;		/* outputs in another order of blocks and warps, empty when they are the same */
 	struct buf inputs, others;	/* bytes of all input tensors; others: for a call in between */
 };
@@ -51,6 +53,8 @@ void worker_fill_inputs(const struct worker *w, const struct buf *inputs);
 /* ---- ptx_plan.c */
 /* Runs the first call of the plan, in recorded order or in another that the events allow. Sets status and reason. */
 void worker_run_plan(struct worker *w);
+/* Unmaps what a call that was stopped has not freed, so that the next one can allocate it. */
+void worker_drop_scratch(struct worker *w);
 /* What is filled in the first call only has to be as it was filled when the next call comes: else keeps_state. */
 void worker_check_filled_once(struct worker *w);
 

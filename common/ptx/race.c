@@ -476,6 +476,8 @@ find_read(const struct race *race, const struct insn *store)
 {
 	const struct image *im = race->core->image;
 	struct wanted wanted = { { 0 }, 0 };
+	if (im->sources[store->place].opcode.length < 4 || memcmp(im->sources[store->place].opcode.at, "st.", 3))
+		return NO_READ;
 	add_wanted(&wanted, store->list[0]);
 	for (uint32_t pc = store->place; wanted.count && pc > 0 && store->place - pc < LOOK_BACK;) {
 		const struct insn *i = &im->code[--pc];
