@@ -240,8 +240,9 @@ HANDLER(isspacep)
 	EACH_IN(mask, l) {
 		uint64_t a = REG(u64, i->a)[l];
 		const struct buffer *constant = i->space == PTX_SPACE_CONST ? buffer_find(w->core, a, 1) : NULL;
-		bool in = i->space == PTX_SPACE_CONST ? constant && constant->constant : i->space == PTX_SPACE_GLOBAL ? a - SHARED_WINDOW >= SHARED_WINDOW_BYTES && a - LOCAL_WINDOW >= WINDOW_BYTES
-			&& a - PARAM_WINDOW >= WINDOW_BYTES
+		bool in = i->space == PTX_SPACE_CONST ? constant && constant->constant
+			: i->space == PTX_SPACE_GLOBAL ? a - SHARED_WINDOW >= SHARED_WINDOW_BYTES
+			&& a - LOCAL_WINDOW >= WINDOW_BYTES && a - PARAM_WINDOW >= WINDOW_BYTES
 			: a - windows[i->space] < (i->sub ? SHARED_WINDOW_BYTES : WINDOW_BYTES);
 		result |= (uint32_t)in << l;
 	}

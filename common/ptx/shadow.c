@@ -205,7 +205,8 @@ report_conflict(const struct request *q, uint32_t lane, uint64_t address, const 
 	bool same_warp = c->who / LANES == q->warp_who / LANES, same_block = c->who - q->first_who < q->n_who;
 	place.warning = same_warp || c->harmless;
 	const char *other = c->what & ATOMIC ? "an atomic access" : c->kind == PTX_READ_WRITE_RACE ? "a read" : "a write";
-	const char *lacks = c->lost ? "what that one wrote after this one had read is lost: volatile is not atomic" : c->scope ? "an atomic access of block scope orders nothing between blocks"
+	const char *lacks = c->lost ? "what that one wrote after this one had read is lost: volatile is not atomic"
+		: c->scope ? "an atomic access of block scope orders nothing between blocks"
 		: same_warp ? "nothing orders the lanes of a warp, such as __syncwarp()"
 		: same_block ? "no barrier is between" : "no fence and flag is between these blocks";
 	const char *finding = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by %s, and %s",
@@ -233,11 +234,11 @@ excused(const struct request *q, uint32_t who, uint32_t what, bool *scope)
 static bool
 loses_update(const struct request *q, uint32_t lane, uint64_t address, const struct conflict *c)
 {
-	char read[8];
+	char read[16];
 	if (q->access != ACCESS_WRITE || !(q->what & STRONG) || c->stamp <= q->base || c->who / LANES == q->warp_who / LANES)
 		return false;
 	const struct insn *load = race_read_before(q->race, q->i);
-	if (!load || load->n != 1 || load->size != q->size)
+	if (!load || load->n != 1 || load->size != q->size || load->size > sizeof read)
 		return false;
 	memcpy(read, q->w->frame + load->list[0] + lane * load->buffer_hint, load->size);
 	return memcmp(read, memory_at(q, address), load->size) != 0;
