@@ -723,6 +723,20 @@ test_counters(void **state)
 		assert_int_equal(c.barriers, 1);
 		buf_release(&body);
 	}
+	/* lanes of an atomic operation on one word take turns, but ones are added to it at once */
+	static const struct { const char *operation; uint64_t conflicts; } atomics[] = {
+		{ "mul.lo.u32 %r6, %r1, 0;\n\tadd.u32 %r6, %r6, %r5;\n\tred.shared.add.u32 [%r6], %r1;", 31 },
+		{ "red.shared.add.u32 [%r5], 1;", 0 }, { "red.shared.max.u32 [%r5], 1;", 31 },
+		{ "atom.shared.exch.b32 %r6, [%r5], %r1;", 31 },
+		{ "mul.lo.u32 %r6, %r1, 4;\n\tadd.u32 %r6, %r6, %r5;\n\tred.shared.add.u32 [%r6], %r1;", 0 },
+	};
+	for (size_t k = 0; k < sizeof atomics / sizeof *atomics; k++) {
+		struct buf body = BUF_INIT;
+		buf_addf(&body, "\t.shared .align 4 .b8 tile[128];\n\tmov.u32 %%r5, tile;\n\t%s\n", atomics[k].operation);
+		counted(buf_str(&body), 32, &c);
+		assert_int_equal(c.shared_bank_conflicts, atomics[k].conflicts);
+		buf_release(&body);
+	}
 	counted("\tsetp.lt.u32 %p1, %r1, 7;\n\t@%p1 bra L;\n\tadd.u32 %r5, %r1, 1;\nL:\n", 32, &c);
 	assert_int_equal(c.divergent_branches, 1);
 }
