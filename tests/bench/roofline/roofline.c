@@ -358,8 +358,10 @@ compare(const char *work_path, const char *ncu_path)
 	json_array_foreach(work, i, w) {
 		const char *kernel = rec_json_string(w, "kernel", ""), *size = rec_json_string(w, "size", "");
 		const json_t *line = find_line(ncu, kernel, size);
-		printf(line ? "\n%-24s %-16s" : "", kernel, size);
-		for (int k = 0; k < N_COUNTS && line; k++) {
+		if (!line)
+			continue;
+		printf("\n%-24s %-16s", kernel, size);
+		for (int k = 0; k < N_COUNTS; k++) {
 			double ours = rec_json_number(json_object_get(w, "counters"), counts[k].ours, 0), theirs = counted_by_ncu(line, k);
 			if (theirs > 0 && ours > 0) {
 				ratio[k][n[k]++] = ours / theirs;
