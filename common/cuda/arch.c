@@ -88,12 +88,3 @@ cuda_arch_profile(int arch, const char *gpu_name)
 		}
 	return best;
 }
-
-int
-cuda_arch_of_profile(const char *profile)
-{
-	for (int i = 0; i < GPUS; i++)
-		if (!strcmp(gpus[i].profile, profile))
-			return gpus[i].arch;
-	return CUDA_ARCH_DEFAULT;
-}

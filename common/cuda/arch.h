@@ -22,7 +22,5 @@ int cuda_arch_for_gpu(int gpu, struct buf *err);
 /* The profile (a name below profiles/) of a GPU by the name that its driver gives; NULL or an unknown name: of the GPU
  * that stands for the architecture, or for the nearest older one. Static. */
 const char *cuda_arch_profile(int arch, const char *gpu_name);
-/* The architecture of the GPU that a profile is of; CUDA_ARCH_DEFAULT where the name is none of ours. */
-int cuda_arch_of_profile(const char *profile);
 
 #endif

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "base/die.h"
-#include "cuda/arch.h"
 #include "rec/json.h"
 
 enum { PAGE_BYTES = 4096, MAX_FILE_BYTES = 64 << 20 };
@@ -83,7 +82,7 @@ read_code(struct worker *w, const char *folder)
 	w->gpu = roofline_gpu(w->plan->profile);
 	if (!w->gpu)
 		die(EX_DATAERR, "plan: the GPU %s is not one that estimates are made for", w->plan->profile);
-	w->occupancy = occupancy_gpu(cuda_arch_of_profile(w->plan->profile));
+	w->occupancy = occupancy_gpu(w->gpu->arch);
 	buf_release(&ptx);
 	buf_release(&fatbin);
 	buf_release(&text);
