@@ -1,5 +1,6 @@
-/* torch [PYTHON]: times modules by PYTHON's PyTorch (/usr/bin/python3) in the sandbox, eager and compiled, as an evaluation
- * does, and prints a table. One line and 69 where that Python cannot use a GPU. */
+/* torch [PYTHON [NAME [REPETITIONS]]]: times modules by PYTHON's PyTorch (/usr/bin/python3) in the sandbox, eager and
+ * compiled, as an evaluation does, and prints a table: of all modules or of one, each so often, by a Python and on inputs of
+ * its own. One line and 69 where that Python cannot use a GPU. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "base/clock.h"
 #include "base/die.h"
 #include "base/io.h"
+#include "base/num.h"
 #include "eval/eval.h"
 #include "eval/gpu_worker.h"
 #include "eval/torch_time.h"
@@ -19,12 +21,12 @@ static const struct row {
 	int n, d;
 	bool weights;
 } rows[] = {
+	{ "refused", "float32", "return x.to('meta') + x", 64, 64, false },
 	{ "layer norm", "float32", "m = x.mean(1, keepdim=True)\n        v = ((x - m) ** 2).mean(1, keepdim=True)\n"
 		"        return (x - m) * torch.rsqrt(v + 1e-5)", 4096, 4096, false },
 	{ "softmax", "float32", "return torch.softmax(x, 1)", 4096, 4096, false },
 	{ "gelu", "bfloat16", "return 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x ** 3)))", 4096, 4096, false },
 	{ "matrix product", "float16", "return x @ w", 4096, 4096, true },
-	{ "refused", "float32", "return x.to('meta') + x", 64, 64, false },
 };
 
 static struct task *
@@ -73,14 +75,39 @@ print_mode(const char *name, const json_t *mode)
 		printf("none: %s", rec_json_string(mode, "reason", "?"));
 }
 
+/* As torch_times_add, but a module that fails is as good as any. */
+static int
+measure(const struct row *r, struct torch_times *times, uint64_t seed, const json_t *gpu, struct buf *err)
+{
+	struct task *t = task_of(r);
+	json_t *timing = json_pack("{s:O, s:f}", "gpu", gpu, "median_us", 0.0);
+	double begin = clock_seconds();
+	int failed = torch_times_add(times, t, &t->workload[t->workloads - 1], seed, timing, err);
+	const json_t *pytorch = json_object_get(timing, "pytorch");
+
+	if (failed == 1 && json_object_get(pytorch, "eager"))
+		failed = 0;
+	printf("%-15s %-9s %4dx%4d  torch %s", r->name, r->dtype, r->n, r->d, rec_json_string(pytorch, "version", "none"));
+	print_mode("eager", json_object_get(pytorch, "eager"));
+	print_mode("compile", json_object_get(pytorch, "compile"));
+	printf("  (%.1f s)\n", clock_seconds() - begin);
+	fflush(stdout);
+	json_decref(timing);
+	task_free(t);
+	return failed;
+}
+
 int
 main(int argc, char **argv)
 {
 	struct buf err = BUF_INIT, listed = BUF_INIT;
 	char *folder = io_temp_dir("km-torch", &err);
+	uint64_t repetitions = 1;
 	int status, failed = 0;
 
 	die_program = "torch";
+	if (argc > 3 && num_u64(argv[3], 1, 100, &repetitions))
+		die(EX_USAGE, "usage: torch [PYTHON [NAME [REPETITIONS]]]");
 	if (getenv("KM_SANDBOX") && sandbox_option(getenv("KM_SANDBOX"), &err))
 		die(EX_USAGE, "%s", buf_str(&err));
 	struct store *store = folder ? store_open(folder, &err) : NULL;
@@ -89,24 +116,10 @@ main(int argc, char **argv)
 		die(EX_UNAVAILABLE, "%s", buf_str(&err));
 	json_t *gpus = rec_json_parse(listed.data, listed.len, &err);
 	struct torch_times *times = torch_times_new(store, pool, argc > 1 ? argv[1] : "/usr/bin/python3", TORCH_REQUIRED);
-	for (size_t i = 0; i < sizeof rows / sizeof *rows && !failed; i++) {
-		struct task *t = task_of(&rows[i]);
-		json_t *timing = json_pack("{s:O, s:f}", "gpu", json_array_get(gpus, 0), "median_us", 0.0);
-		double begin = clock_seconds();
-
-		failed = torch_times_add(times, t, &t->workload[t->workloads - 1], 7, timing, &err);
-		const json_t *pytorch = json_object_get(timing, "pytorch");
-		if (failed == 1 && json_object_get(pytorch, "eager"))
-			failed = 0;
-		printf("%-15s %-9s %4dx%4d  torch %s", rows[i].name, rows[i].dtype, rows[i].n, rows[i].d,
-			rec_json_string(pytorch, "version", "none"));
-		print_mode("eager", json_object_get(pytorch, "eager"));
-		print_mode("compile", json_object_get(pytorch, "compile"));
-		printf("  (%.1f s)\n", clock_seconds() - begin);
-		fflush(stdout);
-		json_decref(timing);
-		task_free(t);
-	}
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		for (uint64_t k = 0; k < repetitions && !failed; k++)
+			if (argc < 3 || !strcmp(argv[2], rows[i].name))
+				failed = measure(&rows[i], times, k, json_array_get(gpus, 0), &err);
 	if (failed)
 		warn("%s", buf_str(&err));
 	torch_times_free(times);
