@@ -12,6 +12,9 @@ prepare(struct timing *t)
 	for (uint32_t i = 0; i < t->g->regions && result == CUDA_SUCCESS; i++)
 		if (t->g->region[i].output || t->g->region[i].scratch)
 			result = gpu_poison(t->g, &t->g->region[i], 0, stream);
+	/* The profiler puts back what it takes for written, and may write inputs for that. */
+	for (uint32_t i = 0; i < t->g->regions && result == CUDA_SUCCESS; i++)
+		gpu_allow_writes(t->g, &t->g->region[i], true);
 	if (result == CUDA_SUCCESS)
 		result = gpu_code_restore(t->g, &t->candidate.code, stream);
 	return result == CUDA_SUCCESS ? CALL(cuCtxSynchronize) : result;

@@ -19,9 +19,7 @@ enum { MAX_NUMBER = 64, REMARK_BYTES = 200 };
 const struct ncu_metric ncu_metrics[NCU_METRICS] = {
 	{ "gpu__time_duration.sum", "ns|nsecond", "duration_us", false, 1e-3 },
 	{ "launch__registers_per_thread", "register/thread", "registers_per_thread", true, 0 },
-	/* how near to what the GPU can do */
-	{ "sm__throughput.avg.pct_of_peak_sustained_elapsed", PERCENT, "sm_percent", false, 0 },
-	{ "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed", PERCENT, "memory_percent", false, 0 },
+	/* how near each part is to what it can do; the tool's own two sums of these (speed of light) take as many passes more */
 	{ "dram__throughput.avg.pct_of_peak_sustained_elapsed", PERCENT, "dram_percent", false, 0 },
 	{ "lts__t_sectors.avg.pct_of_peak_sustained_elapsed", PERCENT, "l2_percent", false, 0 },
 	{ "l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed", PERCENT, "l1_percent", false, 0 },
@@ -35,8 +33,8 @@ const struct ncu_metric ncu_metrics[NCU_METRICS] = {
 	/* memory */
 	{ "dram__bytes_read.sum", "byte", "dram_read_bytes", true, 0 },
 	{ "dram__bytes_write.sum", "byte", "dram_write_bytes", true, 0 },
-	{ "lts__t_sectors_op_read.sum", "sector", "l2_read_sectors", true, 0 },
-	{ "lts__t_sectors_op_write.sum", "sector", "l2_write_sectors", true, 0 },
+	{ "lts__t_sectors_srcunit_tex_op_read.sum", "sector", "l2_read_sectors", true, 0 },
+	{ "lts__t_sectors_srcunit_tex_op_write.sum", "sector", "l2_write_sectors", true, 0 },
 	{ "lts__t_sector_hit_rate.pct", PERCENT, "l2_hit_percent", false, 0 },
 	{ "l1tex__t_sector_hit_rate.pct", PERCENT, "l1_hit_percent", false, 0 },
 	{ "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "|request", "global_read_requests", true, 0 },

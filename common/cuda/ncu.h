@@ -12,7 +12,7 @@ enum {
 	NCU_MAX_LAUNCHES = 16,		/* counted of one call: each is run several times */
 	NCU_MAX_COLUMNS = 4096,		/* it adds some 270 about the device */
 	NCU_MAX_TABLE_BYTES = 16 << 20,
-	NCU_METRICS = 34,
+	NCU_METRICS = 32,
 };
 
 struct ncu_metric {
