@@ -311,6 +311,8 @@ HANDLER(mbarrier_wait)
 			transfers_for(w->core, barrier);
 		result |= (mbarrier_phase(*barrier) ^ phase) << l;
 	}
+	/* a GPU puts the warp to sleep, so that trying again costs next to nothing */
+	w->yields = !result;
 	set_predicate(w, i->d, result, mask);
 }
 

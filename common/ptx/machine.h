@@ -206,6 +206,7 @@ struct warp {
 	uint64_t turn;				/* instructions of the running lanes while others of the warp could run */
 	bool atomic_seen;			/* since last asked: the lanes may be spinning. Handlers set it */
 	bool polling;				/* the same, in this turn */
+	bool yields;				/* found that it has to wait: others go first. Handlers set it */
 	bool spins;				/* was seen to do nothing but wait for memory to change */
 	uint64_t idle_at;			/* core->stores then */
 	uint32_t polls;				/* stretches of code with such an instruction since the last probe */

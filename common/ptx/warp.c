@@ -346,13 +346,15 @@ run_warp(struct warp *w, uint64_t quantum)
 		if (!(w->runnable & ~w->parked & ~g.mask)) {
 			w->turn = 0;
 			w->polling = false;
-		} else if ((w->turn += executed) > (w->polling ? FAIR_SPINNING : FAIR_INSTRUCTIONS)) {
+		} else if ((w->turn += executed) > (w->polling ? FAIR_SPINNING : FAIR_INSTRUCTIONS) || w->yields) {
+			w->yields = false;
 			more = defer(w, &g);
 		} else if (key >= g.next && g.next != NO_REG) {
 			set_keys(w, g.mask, key);
 			more = pick(w, &g);
 		}
-		if (total > quantum) {
+		if (total > quantum || w->yields) {
+			w->yields = false;
 			if (more)
 				set_keys(w, g.mask, KEY(g.depth, g.pc));
 			break;

@@ -516,10 +516,29 @@ test_stuck(void **state)
 	STUCK("stuck_loop", 1, 32, "32 threads spinning");
 }
 
+/* Who tries an mbarrier in vain leaves the turn to others: its tries are no work that a solution should pay for. */
+static void
+test_mbarrier_rounds(void **state)
+{
+	(void)state;
+	enum { THREADS = 512, ROUNDS = 40 };
+	EACH_MANNER {
+		open_machine();
+		int *y = memory("y", ROUNDS * 4);
+		struct { int *y; int rounds; } p = { y, ROUNDS };
+		launch_right(LAUNCH("mbarrier_rounds", 1, THREADS));
+		assert_int_equal(y[ROUNDS - 1], 1 + ROUNDS * (ROUNDS - 1) / 2);
+		if (!options.schedule && !options.quantum)
+			assert_in_range(rig.counters.lane_instructions, 1, THREADS * ROUNDS * 60);
+		rig_close(&rig);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mbarrier_rounds),
 		cmocka_unit_test(test_grid_rounds), cmocka_unit_test(test_cooperative), cmocka_unit_test(test_hand_barrier),
 		cmocka_unit_test(test_too_few_places), cmocka_unit_test(test_counting_wait), cmocka_unit_test(test_right_to_left),
 		cmocka_unit_test(test_look_back), cmocka_unit_test(test_locks), cmocka_unit_test(test_lane_chain),

@@ -503,3 +503,23 @@ extern "C" __global__ void stuck_loop(int *y)
 	asm volatile("L: bra L;");
 	y[0] = 1;
 }
+
+/* Rounds of an mbarrier for all threads of a block. */
+extern "C" __global__ void mbarrier_rounds(int *y, int rounds)
+{
+	__shared__ unsigned long long barrier;
+	unsigned at = (unsigned)__cvta_generic_to_shared(&barrier);
+	if (threadIdx.x == 0)
+		asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(blockDim.x) : "memory");
+	__syncthreads();
+	for (int r = 0; r < rounds; r++) {
+		unsigned long long state;
+		unsigned done = 0;
+		if (threadIdx.x == (unsigned)r)
+			y[r] = r ? y[r - 1] + r : 1;
+		asm volatile("mbarrier.arrive.shared.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory");
+		while (!done)
+			asm volatile("{ .reg .pred p; mbarrier.try_wait.shared.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"
+				     : "=r"(done) : "r"(at), "l"(state) : "memory");
+	}
+}
