@@ -191,11 +191,11 @@ load_case(struct agent_case *c, const struct rec_case *in, struct buf *err)
 	json_t *section = rec_case_section(in, "task", err);
 
 	if (section)
-		c->task = task_load(section, err);
+		c->task = task_load_known(section, err);
 	json_decref(section);
 	if (!c->task)
 		return "bad_task";
-	if (sections_load(&c->sections, in, err) < 0)
+	if (sections_load(&c->sections, c->task->id, in, err) < 0)
 		return "bad_sections";
 	c->session = policy_begin(c->agent->policy, c->task, err);
 	return c->session ? NULL : "bad_transcript";

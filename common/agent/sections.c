@@ -4,25 +4,83 @@
 
 #include <math.h>
 
+#include <string.h>
+
 #include "eval/bench.h"
+#include "eval/eval.h"
+#include "hash/sha256.h"
 #include "rec/json.h"
+#include "rec/schema.h"
 
 static const char *const names[] = { "solutions", "evaluations", "trajectories" };
 
-int
-sections_load(struct sections *s, const struct rec_case *c, struct buf *err)
+/* Sets a field that follows from others, or compares it with what a record brought along. 1: it was set, 0: it is
+ * right, or -1. */
+static int
+settle(json_t *solution, const char *key, const char *value, struct buf *err)
 {
-	json_t **slots[] = { &s->solutions, &s->evaluations, &s->trajectories };
+	const char *given = rec_json_string(solution, key, NULL);
 
-	*s = (struct sections){ 0 };
-	for (int i = 0; i < 3; i++) {
-		*slots[i] = rec_case_section_or_empty(c, names[i], err);
-		if (!*slots[i]) {
-			sections_release(s);
-			return -1;
-		}
+	if (given && strcmp(given, value))
+		return buf_err(err, "a solution's %s is %.80s, and its task and source make it %s: leave it out, and it is filled in",
+			key, given, value);
+	if (given)
+		return 0;
+	json_object_set_new(solution, key, json_string(value));
+	return 1;
+}
+
+int
+sections_settle_solution(json_t *solution, const char *task_id, struct buf *err)
+{
+	const char *source = rec_json_string(solution, "source", NULL);
+	char id[HASH_ID_HEX], sha256[SHA256_HEX];
+
+	if (!source)
+		return 0;	/* the schema has a sentence for it */
+	eval_solution_id(task_id, source, id);
+	sha256_hex(source, strlen(source), sha256);
+	int set_id = settle(solution, "id", id, err);
+	int set_hash = set_id < 0 ? -1 : settle(solution, "source_sha256", sha256, err);
+	return set_hash < 0 ? -1 : set_id || set_hash;
+}
+
+/* The section, with what may be left out of a solution filled in. */
+static json_t *
+load_solutions(struct sections *s, const char *task_id, const struct rec_case *c, struct buf *err)
+{
+	struct buf why = BUF_INIT;
+	size_t length, i;
+	const char *raw = rec_case_raw(c, "solutions", &length);
+	json_t *solutions = raw ? rec_json_parse(raw, length, &why) : json_array(), *solution;
+	int settled = 0;
+
+	if (!solutions)
+		buf_err(err, "section \"solutions\": %s", buf_str(&why));
+	buf_release(&why);
+	json_array_foreach(solutions, i, solution) {
+		settled = sections_settle_solution(solution, task_id, err);
+		s->changed |= settled > 0;
+		if (settled < 0)
+			break;
 	}
-	return 0;
+	if (settled < 0 || (solutions && rec_schema_check_section("solutions", solutions, err))) {
+		json_decref(solutions);
+		return NULL;
+	}
+	return solutions;
+}
+
+int
+sections_load(struct sections *s, const char *task_id, const struct rec_case *c, struct buf *err)
+{
+	*s = (struct sections){ 0 };
+	if ((s->solutions = load_solutions(s, task_id, c, err)) &&
+	    (s->evaluations = rec_case_section_or_empty(c, "evaluations", err)) &&
+	    (s->trajectories = rec_case_section_or_empty(c, "trajectories", err)))
+		return 0;
+	sections_release(s);
+	return -1;
 }
 
 void

@@ -13,8 +13,11 @@ struct sections {
 	json_t *solutions, *evaluations, *trajectories;	/* arrays, owned */
 	bool changed;
 };
-/* 0, or -1 with a sentence. */
-int sections_load(struct sections *s, const struct rec_case *c, struct buf *err);
+/* Of the case of this task, whose solutions may lack what sections_settle_solution fills in. 0, or -1 with a sentence. */
+int sections_load(struct sections *s, const char *task_id, const struct rec_case *c, struct buf *err);
+/* `id` and `source_sha256` follow from task and source: fills them in where they are missing. 1: it did, 0: they were
+ * there, -1 with a sentence: they are another's. */
+int sections_settle_solution(json_t *solution, const char *task_id, struct buf *err);
 void sections_release(struct sections *s);
 /* The line with the sections replaced; the very bytes of the input if nothing changed. */
 int sections_write(const struct sections *s, const struct rec_case *c, struct buf *out, struct buf *err);

@@ -370,6 +370,20 @@ task_load(json_t *section, struct buf *err)
 	return t;
 }
 
+struct task *
+task_load_known(json_t *section, struct buf *err)
+{
+	char id[HASH_ID_HEX];
+
+	task_identity(section, id);
+	if (strcmp(id, rec_json_string(section, "id", ""))) {
+		buf_err(err, "task.id is %.40s, and its content makes it %s: km-ingest gives changed tasks new ids",
+			rec_json_string(section, "id", "missing"), id);
+		return NULL;
+	}
+	return task_load(section, err);
+}
+
 void
 task_free(struct task *t)
 {

@@ -5,10 +5,29 @@
 
 #include <math.h>
 
+#include "agent/sections.h"
+#include "eval/task.h"
 #include "hash/id.h"
 #include "rec/json.h"
 
 enum { MAX_CHAIN = 64 };
+
+/* What names another's content is not released. */
+static int
+check_ids(const struct view *v, struct buf *err)
+{
+	struct task *t = task_load_known(v->task, err);
+	json_t *solution;
+	size_t i;
+
+	if (!t)
+		return -1;
+	task_free(t);
+	json_array_foreach(v->solutions, i, solution)
+		if (sections_settle_solution(solution, rec_json_string(v->task, "id", ""), err) < 0)
+			return -1;
+	return 0;
+}
 
 int
 view_load(struct view *v, const struct rec_case *c, struct buf *err)
@@ -20,6 +39,10 @@ view_load(struct view *v, const struct rec_case *c, struct buf *err)
 	    !(v->solutions = rec_case_section_or_empty(c, "solutions", err)) ||
 	    !(v->evaluations = rec_case_section_or_empty(c, "evaluations", err)) ||
 	    !(v->trajectories = rec_case_section_or_empty(c, "trajectories", err))) {
+		view_release(v);
+		return -1;
+	}
+	if (check_ids(v, err)) {
 		view_release(v);
 		return -1;
 	}
@@ -70,9 +93,30 @@ view_verdict(const struct view *v, const char *solution_id, bool final)
 	return verdict;
 }
 
+/* Whether a workload has a final evaluation of the solution. */
+static bool
+is_judged(const struct view *v, const char *solution_id, const char *workload)
+{
+	const json_t *e;
+	size_t i;
+
+	json_array_foreach(v->evaluations, i, e)
+		if (has(e, "solution_id", solution_id) && has(e, "workload", workload) && rec_json_boolean(e, "final", 0))
+			return true;
+	return false;
+}
+
 bool
 view_resolved(const struct view *v, const char *solution_id)
 {
+	const json_t *w;
+	size_t i;
+
+	/* Bench workloads are for GPUs only. */
+	json_array_foreach(json_object_get(v->task, "workloads"), i, w)
+		if (!has(w, "role", "bench") && !is_judged(v, solution_id, rec_json_string(w, "name", "")))
+			return false;
+
 	const char *last = view_verdict(v, solution_id, true).status, *seen = view_verdict(v, solution_id,
 		false).status;
 

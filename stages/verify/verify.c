@@ -14,14 +14,20 @@
 #include "replay.h"
 #include "zst/zst.h"
 
+enum { SOURCE_MAX_BYTES = 1 << 20 };
+
 static bool verify_all, fresh;
 static const char *replayed;	/* id of an evaluation */
+static const char *source_path;
+static struct buf source = BUF_INIT;	/* of source_path */
 static uint64_t replays, differences;
 static uint64_t verified, passed, failed, unsolved, run, stored;
 
 static const struct opt verify_options[] = {
 	{ 0, "all", OPT_FLAG, &verify_all, NULL,
 		"give every solution that passed a final verdict, not only the best", 0, 0 },
+	{ 0, "source", OPT_STRING, &source_path, "FILE.cu",
+		"judge FILE.cu in place of the solutions in the cases, and print the verdict on standard error", 0, 0 },
 	{ 0, "fresh", OPT_FLAG, &fresh, NULL,
 		"draw new inputs at random, print the verdicts on standard error, and pass cases through unchanged", 0, 0 },
 	{ 0, "schedule", OPT_U64, &eval_args.schedule, "SEED",
@@ -98,12 +104,13 @@ report(const struct verify *v, const json_t *solution, const struct eval_summary
 
 	__atomic_add_fetch(&verified, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
+	const char *why = rec_json_string(summary->decisive, "reason", "");
 	if (!ok)
-		warn("%s: solution %s: %s%s%s in the final verdict", v->task->name, rec_json_string(solution, "id", ""),
-			summary->status, *workload ? " on workload " : "", workload);
-	else if (fresh || eval_args.schedule)
-		note("%s: solution %s: PASSED %s", v->task->name, rec_json_string(solution, "id", ""),
-			fresh ? "on fresh inputs" : "under another schedule");
+		warn("%s: solution %s: %s%s%s in the final verdict%s%.*s", v->task->name, rec_json_string(solution, "id", ""),
+			summary->status, *workload ? " on workload " : "", workload, *why ? ": " : "", (int)strcspn(why, "\n"), why);
+	else if (fresh || eval_args.schedule || source_path)
+		note("%s: solution %s: PASSED%s", v->task->name, rec_json_string(solution, "id", ""),
+			fresh ? " on fresh inputs" : eval_args.schedule ? " under another schedule" : "");
 }
 
 /* The time that was measured, beside what PyTorch takes. */
@@ -178,20 +185,34 @@ without_finals(const json_t *evaluations)
 static int
 write_case(const struct verify *v, const json_t *finals, const struct rec_case *in, struct buf *out, struct buf *err)
 {
-	static const char *const names[] = { "evaluations" };
-	json_t *all = without_finals(v->sections.evaluations);
+	static const char *const names[] = { "evaluations", "solutions", "trajectories" };
+	const struct sections *s = &v->sections;
+	json_t *all = without_finals(s->evaluations);
 	int status = 0;
 
 	json_array_extend(all, (json_t *)finals);
-	if (fresh || eval_args.schedule || json_equal(all, v->sections.evaluations))
+	if (fresh || eval_args.schedule || (!s->changed && json_equal(all, s->evaluations)))
 		buf_add(out, in->line, in->length);
-	else
-		status = rec_case_splice(in, 1, names, (json_t *const[]){ all }, out, err);
+	else	/* what did not change keeps its bytes */
+		status = rec_case_splice(in, source_path ? 3 : s->changed ? 2 : 1, names,
+			(json_t *const[]){ all, s->solutions, s->trajectories }, out, err);
 	json_decref(all);
 	return status;
 }
 
 /* ---- the filter */
+
+/* The source from the command line in place of what the case has. 0, or -1 with a sentence. */
+static int
+take_source(struct verify *v, struct buf *err)
+{
+	json_t *solution = json_pack("{s:s, s:s, s:o, s:{s:s}}", "task_id", v->task->id, "phase", "solve", "source",
+		rec_json_text(buf_str(&source), source.len), "origin", "kind", "authored");
+
+	sections_release(&v->sections);
+	v->sections = (struct sections){ json_pack("[o]", solution), json_array(), json_array(), true };
+	return sections_settle_solution(solution, v->task->id, err) < 0 ? -1 : 0;
+}
 
 /* NULL, or the code of the refusal. */
 static const char *
@@ -200,11 +221,13 @@ load(struct verify *v, const struct rec_case *in, struct buf *err)
 	json_t *section = rec_case_section(in, "task", err);
 
 	if (section)
-		v->task = task_load(section, err);
+		v->task = task_load_known(section, err);
 	json_decref(section);
 	if (!v->task)
 		return "bad_task";
-	return sections_load(&v->sections, in, err) < 0 ? "bad_sections" : NULL;
+	if (source_path ? take_source(v, err) : sections_load(&v->sections, v->task->id, in, err))
+		return "bad_sections";
+	return NULL;
 }
 
 /* The evaluation asked for, run again: its new record is the output; cases without it are left out. */
@@ -293,6 +316,10 @@ main(int argc, char **argv)
 	footer_start(argc, argv);
 	zst_register();
 	first = opt_parse(&program, argc, argv);
+	if (source_path && replayed)
+		die(EX_USAGE, "--source and --replay: an evaluation is replayed with the solution in its case");
+	if (source_path && buf_read_file(&source, source_path, SOURCE_MAX_BYTES, &err))
+		die(EX_NOINPUT, "%s", buf_str(&err));
 	eval = eval_open(chosen_seed(), &status, &err);
 	if (!eval)
 		die(status, "%s", buf_str(&err));

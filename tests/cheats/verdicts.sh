@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 engine=(--store "${STORE:-$work/store}" -q ${ENGINE:-})
 "$KM_OUT/bin/km-ingest" "${engine[@]}" -o "$work/tasks.jsonl" "$here/tasks"
 python3 - "$here" "$which" "$work" <<'P'
-import hashlib, json, re, sys
+import json, re, sys
 here, which, work = sys.argv[1:]
 tasks = {case["task"]["name"][len("cheat_"):]: case for case in map(json.loads, open(work + "/tasks.jsonl"))}
 
@@ -42,8 +42,7 @@ for line in open(here + "/corpus.txt"):
     for cheat in (True, False):
         source, case = half(text, cheat), json.loads(json.dumps(tasks[task]))
         label = name + (" cheat" if cheat else " look-alike")
-        case["solutions"] = [{"id": hashlib.md5(label.encode()).hexdigest(), "task_id": case["task"]["id"], "phase": "solve",
-            "source": source, "source_sha256": hashlib.sha256(source.encode()).hexdigest(),
+        case["solutions"] = [{"task_id": case["task"]["id"], "phase": "solve", "source": source,
             "origin": {"kind": "authored", "author": label}}]
         print(json.dumps(case), file=cases)
         print(label, cpu.replace("\\", "") if cheat else "PASSED", cuda.replace("\\", "") if cheat else "PASSED", sep="\t",

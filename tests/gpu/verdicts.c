@@ -188,19 +188,16 @@ read_known(const char *path)
 
 struct verdict {
 	const char *status, *workload, *reason, *kind;	/* kind: of the first error that was found, - without one */
+	const json_t *finding;				/* the first, a warning too; or NULL */
 	const json_t *all;
 };
 
 static const char *
 first_kind(const json_t *evaluation)
 {
-	const json_t *finding;
-	size_t i;
+	const json_t *finding = json_array_get(json_object_get(evaluation, "findings"), 0);	/* errors come first */
 
-	json_array_foreach(json_object_get(evaluation, "findings"), i, finding)
-		if (!json_object_get(finding, "severity"))
-			return rec_json_string(finding, "kind", "-");
-	return "-";
+	return finding && !json_object_get(finding, "severity") ? rec_json_string(finding, "kind", "-") : "-";
 }
 
 static struct verdict
@@ -215,7 +212,8 @@ verdict_of(const json_t *one)
 			break;
 	}
 	return (struct verdict){ decisive ? rec_json_string(decisive, "status", "-") : "none",
-		rec_json_string(decisive, "workload", "-"), rec_json_string(decisive, "reason", ""), first_kind(decisive), list };
+		rec_json_string(decisive, "workload", "-"), rec_json_string(decisive, "reason", ""), first_kind(decisive),
+		json_array_get(json_object_get(decisive, "findings"), 0), list };
 }
 
 static const json_t *
@@ -280,6 +278,33 @@ explanation(const char *label, const char *cpu, const char *cuda, const char *bi
 	return NULL;
 }
 
+/* What the PTX machine stops at, or warns of, and a GPU does not see. Whether it is there is for a reader to see. */
+static void
+add_unseen(const struct verdict *cpu, struct buf *out)
+{
+	static const struct {
+		const char *kind, *meaning;
+	} unseen[] = {
+		{ "out_of_bounds", "beyond a buffer, where a GPU has memory all the same" },
+		{ "use_after_free", "freed, but still there on a GPU" },
+		{ "uninitialised_read", "a GPU reads what happens to be there" },
+		{ "never_written", "a GPU compares what happens to be there" },
+		{ "divergent_barrier", "a GPU passes it, or hangs" },
+		{ "barrier_mismatch", "a GPU passes it, or hangs" },
+		{ "exited_lanes_in_mask", "a GPU does not check masks" },
+		{ "lane_not_in_mask", "a GPU does not check masks" },
+		{ "write_read", "a race ends as the order of threads has it" },
+		{ "read_write", "a race ends as the order of threads has it" },
+		{ "write_write", "a race ends as the order of threads has it" },
+	};
+	const char *kind = rec_json_string(cpu->finding, "kind", "");
+
+	for (size_t i = 0; i < sizeof unseen / sizeof *unseen; i++)
+		if (!strcmp(kind, unseen[i].kind))
+			buf_addf(out, "%s at %s:%d: %s", kind, rec_json_string(cpu->finding, "file", "?"),
+				(int)rec_json_integer(cpu->finding, "line", 0), unseen[i].meaning);
+}
+
 static void
 count(struct group *g, bool same_verdict, const char *bits, bool explained)
 {
@@ -306,6 +331,8 @@ compare_case(const json_t *cpu_case, const json_t *cuda_case, const char *builds
 	}
 	if (!same || !strcmp(bits, "other")) {
 		why = explanation(label, cpu.status, cuda.status, bits);
+		if (!why)
+			add_unseen(&cpu, &reason);
 		if (!why && same)
 			add_reasons(json_object_get(cpu_case, "task"), rec_json_string(solution, "source", ""), builds, &reason);
 		if (reason.len)
