@@ -319,6 +319,7 @@ what_is_missing_is_said(void **unused)
 			torch_times_free(times);
 			buf_release(&path);
 		}
+	buf_release(&err);
 }
 
 static void

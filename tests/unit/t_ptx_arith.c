@@ -306,7 +306,8 @@ flushed_half(double v)
 static u64
 nth_bit(u64 bits, u64 base, s32 n)
 {
-	int found = 0, wanted = abs(n), step = n < 0 ? -1 : 1;
+	int found = 0, step = n < 0 ? -1 : 1;
+	s64 wanted = n < 0 ? -(s64)n : n;
 	if (!n)
 		return base < 32 && bits >> base & 1 ? base : 0xffffffff;
 	for (s64 k = (s64)base; k >= 0 && k < 32; k += step) {
