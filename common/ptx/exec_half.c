@@ -6,7 +6,11 @@
 #include "ptx/lanes.h"
 #include "ptx/table.h"
 
-enum { HALF_RELU = 1, HALF_SAT = 2, HALF_FLUSH = 4 };
+enum { HALF_RELU = 1, HALF_SAT = 2, HALF_FLUSH = 4, HALF_OOB = 8 };
+
+/* What a tensor map's fill with NaN puts outside of a tensor, without the sign: the result of fma.oob with such a factor
+ * is zero. The value is that of an H200, for both formats. */
+enum { OUT_OF_BOUNDS_NAN = 0x7ff7 };
 
 /* What .relu and .sat do after the operation, before the rounding that cannot change the outcome. */
 static inline f32
@@ -74,8 +78,19 @@ HANDLER(name) \
 	if (what & HALF_FLUSH) \
 		flush_halves(fa, n, format##_rounds_to_least); \
 	format##_from_floats(result, fa, n); \
+	if (what & HALF_OOB) \
+		clear_outside(i, w, result, n); \
 	put(w, i, result, n, wide); \
 }
+/* Results of fma.oob where a factor was read outside of a tensor: zeros. */
+static void
+clear_outside(const struct insn *i, struct warp *w, u16 *result, int n)
+{
+	const u16 *a = REG(u16, i->a), *b = REG(u16, i->b);
+	VECTORISE for (int l = 0; l < n; l++)
+		result[l] = (a[l] & 0x7fff) == OUT_OF_BOUNDS_NAN || (b[l] & 0x7fff) == OUT_OF_BOUNDS_NAN ? 0 : result[l];
+}
+
 #define HALF_BOTH(name, format, sources, expression) \
 	HALF_HANDLER(name##_##format, format, 32, sources, expression) \
 	HALF_HANDLER(name##_##format##x2, format, 64, sources, expression)
@@ -151,7 +166,7 @@ decode_half(struct decoder *d, const struct row *row, const struct mods *mods, c
 	if (!decode_by_operands(d, row, mods, s))
 		return false;
 	decode_insn(d)->sub = (uint8_t)((mods->field[M_RELU] ? HALF_RELU : 0) | (mods->field[M_SAT] ? HALF_SAT : 0)
-		| (mods->field[M_FTZ] ? HALF_FLUSH : 0));
+		| (mods->field[M_FTZ] ? HALF_FLUSH : 0) | (mods->field[M_OOB] ? HALF_OOB : 0));
 	return true;
 }
 
@@ -170,6 +185,8 @@ static const struct row rows[] = {
 	{ "mul", ".rn? .sat T", D_A_B, decode_half, .run = RUN_F16(mul) },
 	{ "fma", ".rn .relu? T", D_A_B_C, decode_half, .run = RUN4(fma) },
 	{ "fma", ".rn .sat T", D_A_B_C, decode_half, .run = RUN_F16(fma) },
+	{ "fma", ".rn .oob .relu? T", D_A_B_C, decode_half, .run = RUN4(fma), .any_order = true },
+	{ "fma", ".rn .oob .sat T", D_A_B_C, decode_half, .run = RUN_F16(fma), .any_order = true },
 	{ "min", "T", D_A_B, decode_half, .run = RUN4(min) },
 	{ "max", "T", D_A_B, decode_half, .run = RUN4(max) },
 	{ "min", ".NaN T", D_A_B, decode_half, .run = RUN4(min_nan) },

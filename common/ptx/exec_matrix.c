@@ -292,6 +292,209 @@ decode_mma(struct decoder *d, const struct row *row, const struct mods *mods, co
 		&& decode_fragment(d, &o[3], t[3] == T_F16 ? down : 2 * down, part, false, C_REGS);
 }
 
+/* ---- m8n8k4 of fp16: four products at once, one for each four lanes of the lower half warp with those 16 above */
+
+static int
+quad_lane(int product, int half, int k)
+{
+	return product * 4 + half * 16 + k;
+}
+
+/* Row and column of element e of a lane; half: it is one of the upper 16 lanes, t: its number among four. */
+static void
+quad_place(bool by_lane_first, int half, int t, int e, int *first, int *second)
+{
+	*first = by_lane_first ? t + 4 * half : t;
+	*second = by_lane_first ? e : e + 4 * half;
+}
+
+static void
+gather_quad(const struct insn *i, const struct warp *w, int product, uint32_t *a, uint32_t *b)
+{
+	bool a_rows = i->n & 1, b_rows = i->n & 2;
+	for (int half = 0; half < 2; half++)
+		for (int t = 0; t < 4; t++)
+			for (int e = 0; e < 4; e++) {
+				int l = quad_lane(product, half, t), outer, inner;
+				const u16 *ra = REG(u16, i->list[A_REGS + e / 2]), *rb = REG(u16, i->list[B_REGS + e / 2]);
+				quad_place(a_rows, half, t, e, &outer, &inner);		/* rows: a lane has one row of A */
+				a[a_rows ? outer * 4 + inner : inner * 4 + outer] = ra[l * 2 + e % 2];
+				quad_place(!b_rows, half, t, e, &outer, &inner);	/* columns: one column of B */
+				b[b_rows ? outer * 8 + inner : inner * 8 + outer] = rb[l * 2 + e % 2];
+			}
+}
+
+/* Where element e of a lane's C or D stands. */
+static int
+quad_result(enum type type, int half, int t, int e)
+{
+	int row = type == T_F16 ? t : (t & 1) + (e & 2), column = type == T_F16 ? e : (e & 4) + (t & 2) + (e & 1);
+	return (row + 4 * half) * 8 + column;
+}
+
+/* Not what tensor cores do: an H200 adds the products one after the other in fp32, from zero, and then c. */
+static void
+quad_product(enum type in, enum type out, const uint32_t *a, const uint32_t *b, uint32_t *c)
+{
+	for (int k = 0; k < 64; k++) {
+		float sum = 0, last = in == T_F16 ? f16_widen((uint16_t)c[k]) : float_of_bits(c[k]);
+		for (int n = 0; n < 4; n++)
+			sum = __builtin_fmaf(f16_widen((uint16_t)a[k / 8 * 4 + n]), f16_widen((uint16_t)b[n * 8 + k % 8]), sum);
+		sum += last;
+		c[k] = out == T_F16 ? f16_round(sum) : sum != sum ? 0x7fffffff : bits_of_float(sum);
+	}
+}
+
+static void
+multiply_quad(const struct insn *i, struct warp *w, int product)
+{
+	uint32_t a[8 * 4], b[4 * 8], c[8 * 8];
+	enum type in = (enum type)i->mode, out = (enum type)i->buffer_hint;
+	gather_quad(i, w, product, a, b);
+	for (int k = 0; k < 64; k++) {
+		int half = k / 32, t = k / 8 % 4, e = k % 8, l = quad_lane(product, half, t);
+		c[quad_result(in, half, t, e)] = in == T_F16 ? REG(u16, i->list[C_REGS + e / 2])[l * 2 + e % 2]
+			: REG(u32, i->list[C_REGS + e])[l];
+	}
+	quad_product(in, out, a, b, c);
+	for (int k = 0; k < 64; k++) {
+		int half = k / 32, t = k / 8 % 4, e = k % 8, l = quad_lane(product, half, t);
+		uint32_t v = c[quad_result(out, half, t, e)];
+		if (out == T_F16)
+			REG(u16, i->list[D_REGS + e / 2])[l * 2 + e % 2] = (u16)v;
+		else
+			REG(u32, i->list[D_REGS + e])[l] = v;
+	}
+}
+
+/* insn.n: bit 0: A is by rows, bit 1: B is */
+HANDLER(mma_quads)
+{
+	UNUSED(wide);
+	whole_warp(w, i, mask);
+	for (int product = 0; product < 4; product++)
+		multiply_quad(i, w, product);
+}
+
+static bool
+decode_mma_quads(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	const enum type *t = mods->types;		/* D A B C */
+	struct insn *i = decode_insn(d);
+	const struct operand *o = s->operands;
+	UNUSED(row);
+	if (s->n_operands != 4)
+		return decode_fail(d, "with %u operands", s->n_operands);
+	decode_list(d, MMA_REGS);
+	i->run = mma_quads;
+	i->n = (uint8_t)((mods->field[M_LAYOUT_A] == 1) | (mods->field[M_LAYOUT_B] == 1) << 1);
+	i->buffer_hint = (uint16_t)t[0];
+	i->mode = (uint8_t)t[3];
+	return decode_fragment(d, &o[0], t[0] == T_F16 ? 4 : 8, t[0] == T_F16 ? T_B32 : T_F32, true, D_REGS)
+		&& decode_fragment(d, &o[1], 2, T_B32, false, A_REGS) && decode_fragment(d, &o[2], 2, T_B32, false, B_REGS)
+		&& decode_fragment(d, &o[3], t[3] == T_F16 ? 4 : 8, t[3] == T_F16 ? T_B32 : T_F32, false, C_REGS);
+}
+
+/* ---- mma.sp: of each group of columns of A only half is there, and the metadata say which. insn.target: selector */
+
+/* Bits of the metadata that stand for a row, and whether rows 8 apart share a register (16 bits each) or have one each. */
+struct sparsity {
+	int group, kept, index_bits;		/* columns of A in a group, those that are there, bits for each of them */
+	bool shares;
+};
+
+static struct sparsity
+sparsity_of(enum type type)
+{
+	if (type == T_TF32)			/* 0b0100 or 0b1110: the halves of one of two elements */
+		return (struct sparsity){ 2, 1, 4, true };
+	if (type == T_S4 || type == T_U4)	/* pairs of elements are kept */
+		return (struct sparsity){ 8, 4, 1, false };
+	return (struct sparsity){ 4, 2, 2, type == T_F16 || type == T_BF16 };
+}
+
+/* Metadata of a row, the lowest columns in the lowest bits. */
+static uint64_t
+row_metadata(const struct insn *i, const struct warp *w, const struct sparsity *s, int row, int bits)
+{
+	const u32 *e = REG(u32, i->a);
+	int g = row % 8, below = row / 8, lanes = bits * 16 / 8 / 32, from = (int)i->target * lanes;
+	uint64_t v = 0;
+	for (int k = 0; k * (s->shares ? 16 : 32) < bits; k++) {
+		if (s->shares)
+			v |= (uint64_t)(e[g * 4 + from + k] >> 16 * below & 0xffff) << 16 * k;
+		else
+			v |= (uint64_t)e[g * 4 + from + k * 2 + below] << 32 * k;
+	}
+	return v;
+}
+
+/* The column of the full A that element k of a row stands for. */
+static int
+full_column(enum type type, const struct sparsity *s, uint64_t metadata, int k)
+{
+	int at = k / s->kept * s->group, n = k % s->kept;
+	if (type == T_TF32)
+		return at + (int)(metadata >> k * 4 & 3) / 2;
+	if (s->index_bits == 1)
+		return at + (int)(metadata >> (k / 2) * 2 & 3) * 2 + n % 2;
+	return at + (int)(metadata >> k * 2 & 3);
+}
+
+HANDLER(mma_sparse)
+{
+	uint32_t a[16 * 64], b[128 * 8], c[16 * 8], chosen[64 * 8];
+	enum type ta = (enum type)i->size, tb = (enum type)i->sub;
+	int e = per_register(ta), depth = i->n, there = depth / 2;
+	struct sparsity s = sparsity_of(ta);
+	UNUSED(wide);
+	whole_warp(w, i, mask);
+	gather(i, w, A_REGS, there / (4 * e) * 2, true, ta, a, there, 1);
+	gather(i, w, B_REGS, depth / (4 * e), false, tb, b, 1, 8);
+	gather_c(i, w, c);
+	for (int r = 0; r < 16; r++) {
+		uint64_t metadata = row_metadata(i, w, &s, r, depth / s.group * 4);
+		for (int k = 0; k < there; k++)
+			memcpy(chosen + k * 8, b + full_column(ta, &s, metadata, k) * 8, 8 * sizeof *b);
+		if (i->mode == T_S32)
+			integer_product(ta, tb, 1, 8, there, a + r * there, chosen, i->imm, c + r * 8);
+		else
+			tensor_product(ta, tb, (enum type)i->mode, (enum type)i->buffer_hint, 1, 8, there, a + r * there, chosen, c + r * 8);
+	}
+	scatter_d(i, w, c);
+}
+
+static bool
+decode_mma_sparse(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
+{
+	static const uint8_t depths[] = { [MAT_M16N8K8] = 8, [MAT_M16N8K16] = 16, [MAT_M16N8K32] = 32, [MAT_M16N8K64] = 64,
+		[MAT_M16N8K128] = 128 };
+	const enum type *t = mods->types;		/* D A B C */
+	struct insn *i = decode_insn(d);
+	unsigned depth = depths[mods->field[M_SHAPE]], b = depth / (4 * (unsigned)per_register(t[1]));
+	struct sparsity sparsity = sparsity_of(t[1]);
+	unsigned lanes = depth / (unsigned)sparsity.group * 4 * 16 / 8 / 32;	/* of four, that hold metadata */
+	const struct operand *o = s->operands;
+	int64_t selector;
+	UNUSED(row);
+	if (s->n_operands != 6 || !decode_immediate(&o[5], T_U32, &selector) || selector < 0 || selector >= 4 / (int)lanes)
+		return decode_fail(d, "without metadata and a selector of its shape");
+	decode_list(d, MMA_REGS);
+	i->run = mma_sparse;
+	i->target = (uint32_t)selector;
+	i->flag = 16;
+	i->n = (uint8_t)depth;
+	i->buffer_hint = (uint16_t)t[0];
+	i->size = (uint8_t)t[1];
+	i->sub = (uint8_t)t[2];
+	i->mode = (uint8_t)t[3];
+	i->imm = mods->field[M_SATFINITE];
+	return decode_fragment(d, &o[0], t[0] == T_F16 ? 2 : 4, T_B32, true, D_REGS)
+		&& decode_fragment(d, &o[1], b, T_B32, false, A_REGS) && decode_fragment(d, &o[2], b, T_B32, false, B_REGS)
+		&& decode_fragment(d, &o[3], t[3] == T_F16 ? 2 : 4, T_B32, false, C_REGS)
+		&& decode_source(d, &o[4], T_B32, true, F_A);
+}
+
 /* .popc is no operation of its own here */
 static bool
 decode_mma_bits(struct decoder *d, const struct row *row, const struct mods *mods, const struct statement *s)
@@ -316,6 +519,8 @@ HANDLER(movmatrix)
 }
 
 #define ROW_COL " .row .col "
+#define QUADS ".sync .aligned .m8n8k4 .row|.col .row|.col "
+#define SPARSE ".sp|.sp::ordered_metadata .sync .aligned "
 
 static const struct row rows[] = {
 	{ .opcode = "ldmatrix", .pattern = ".sync .aligned .m8n8 .x1|.x2|.x4 .trans? .shared|.shared::cta? .b16",
@@ -323,7 +528,7 @@ static const struct row rows[] = {
 	{ .opcode = "stmatrix", .pattern = ".sync .aligned .m8n8 .x1|.x2|.x4 .trans? .shared|.shared::cta? .b16",
 		.decode = decode_matrix_access, .sub = 1, .any_order = true },
 	{ "movmatrix", ".sync .aligned .m8n8 .trans .b16", "db32 ab32", .run = { [T_B16] = movmatrix } },
-	/* The numbers of tensor_core.h; integers and fp64 are exact and fused, one after the other. mma.sp is refused. */
+	/* The numbers of tensor_core.h; integers and fp64 are exact and fused, one after the other. */
 	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f16 .f16 .f16 .f16", decode_mma),
 	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f32 .f16 .f16 .f32", decode_mma),
 	DECODED("mma", ".sync .aligned .m16n8k8|.m16n8k16" ROW_COL ".f32 .bf16 .bf16 .f32", decode_mma),
@@ -334,5 +539,14 @@ static const struct row rows[] = {
 	DECODED("mma", ".sync .aligned .m8n8k32|.m16n8k32|.m16n8k64" ROW_COL ".satfinite? .s32 .s4|.u4 .s4|.u4 .s32", decode_mma),
 	DECODED("mma", ".sync .aligned .m8n8k128|.m16n8k128|.m16n8k256" ROW_COL ".s32 .b1 .b1 .s32 .xor|.and .popc", decode_mma_bits),
 	DECODED("mma", ".sync .aligned .m8n8k4|.m16n8k4|.m16n8k8|.m16n8k16" ROW_COL ".rn? .f64 .f64 .f64 .f64", decode_mma),
+	DECODED("mma", QUADS ".f16 .f16 .f16 .f16", decode_mma_quads),
+	DECODED("mma", QUADS ".f32 .f16 .f16 .f16|.f32", decode_mma_quads),
+	DECODED("mma", SPARSE ".m16n8k16|.m16n8k32" ROW_COL ".f16 .f16 .f16 .f16", decode_mma_sparse),
+	DECODED("mma", SPARSE ".m16n8k16|.m16n8k32" ROW_COL ".f32 .f16 .f16 .f32", decode_mma_sparse),
+	DECODED("mma", SPARSE ".m16n8k16|.m16n8k32" ROW_COL ".f32 .bf16 .bf16 .f32", decode_mma_sparse),
+	DECODED("mma", SPARSE ".m16n8k8|.m16n8k16" ROW_COL ".f32 .tf32 .tf32 .f32", decode_mma_sparse),
+	DECODED("mma", SPARSE ".m16n8k32|.m16n8k64" ROW_COL ".satfinite? .s32 .s8|.u8 .s8|.u8 .s32", decode_mma_sparse),
+	DECODED("mma", SPARSE ".m16n8k64|.m16n8k128" ROW_COL ".satfinite? .s32 .s4|.u4 .s4|.u4 .s32", decode_mma_sparse),
+	DECODED("mma", SPARSE ".m16n8k64" ROW_COL ".f32 .e4m3|.e5m2 .e4m3|.e5m2 .f32", decode_mma_sparse),
 };
 ROWS(rows_matrix, rows);

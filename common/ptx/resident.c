@@ -22,7 +22,7 @@
 
 enum {
 	SM_COUNT = 132, SM_WARPS = 64, SM_ARCH = 90,	/* of an H200 */
-	RESERVED_FIRST_BYTES = 64,		/* where the second part of reserved shared memory starts */
+	RESERVED_USED_BYTES = 288,		/* of reserved shared memory, as an H200 says of it */
 	SLICE = 1 << 20,			/* instructions of warps before other blocks get their turn */
 	CLUSTER_TURNS = 64,
 	SCHEDULE_WINDOW = 32			/* blocks that are live at once under a schedule of one's own */
@@ -150,11 +150,10 @@ special_value(const struct machine_core *core, enum special special, const struc
 	case SR_NCLUSTERID_X: case SR_NCLUSTERID_Y: case SR_NCLUSTERID_Z:
 		return b->grid[special - SR_NCLUSTERID_X] / c->dim[special - SR_NCLUSTERID_X];
 	case SR_IS_EXPLICIT_CLUSTER: return c->is_explicit ? FULL : 0;
-	case SR_AGGR_SMEM: return ((b->shared_bytes + 127) & ~127u) + RESERVED_SHARED_BYTES;
-	case SR_RESERVED_BEGIN: case SR_RESERVED_0: return RESERVED_SHARED;
-	case SR_RESERVED_END: return RESERVED_SHARED + RESERVED_SHARED_BYTES;
+	case SR_AGGR_SMEM: return b->shared_bytes + RESERVED_SHARED_BYTES;
+	case SR_RESERVED_BEGIN: case SR_RESERVED_0: case SR_RESERVED_1: return RESERVED_SHARED;
+	case SR_RESERVED_END: return RESERVED_SHARED + RESERVED_USED_BYTES;
 	case SR_RESERVED_CAP: return RESERVED_SHARED_BYTES;
-	case SR_RESERVED_1: return RESERVED_SHARED + RESERVED_FIRST_BYTES;
 	case SR_ENVREG1: return core->workspace ? (uint32_t)(GRID_WINDOW >> 32) : 0;
 	case SR_ENVREG2: return core->workspace ? (uint32_t)GRID_WINDOW : 0;
 	default: return 0;

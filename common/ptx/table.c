@@ -50,7 +50,7 @@ static const struct {
 
 static const struct rows *const segments[] = {
 	&rows_int, &rows_float, &rows_half, &rows_convert, &rows_compare, &rows_memory, &rows_async, &rows_atomic, &rows_warp,
-	&rows_matrix, &rows_wmma, &rows_cluster, &rows_stack, &rows_control,
+	&rows_matrix, &rows_wmma, &rows_cluster, &rows_stack, &rows_video, &rows_control,
 };
 enum { N_SEGMENTS = sizeof segments / sizeof *segments };
 

@@ -75,7 +75,7 @@ struct rows {
 	size_t count;
 };
 extern const struct rows rows_int, rows_float, rows_half, rows_convert, rows_compare, rows_memory, rows_async, rows_atomic,
-	rows_warp, rows_matrix, rows_wmma, rows_cluster, rows_stack, rows_control;
+	rows_warp, rows_matrix, rows_wmma, rows_cluster, rows_stack, rows_video, rows_control;
 /* A row whose decode function reads the operands itself. */
 #define DECODED(op, mods, function) { .opcode = op, .pattern = mods, .decode = function }
 #define ROWS(name, array) const struct rows name = { array, sizeof array / sizeof *array }

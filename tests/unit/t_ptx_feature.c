@@ -9,10 +9,10 @@ static struct rig rig;
 static void
 open_file(const char *name)
 {
-	static struct buf texts[4];
-	static const char *const names[4] = { "warp", "number", "memory", "matrix" };
+	static struct buf texts[5];
+	static const char *const names[5] = { "warp", "number", "memory", "matrix", "wide" };
 	struct ptx_options options = { .checked = true, .racecheck = true, .budget = 400000000 };
-	for (int k = 0; k < 4; k++)
+	for (int k = 0; k < 5; k++)
 		if (!strcmp(names[k], name)) {
 			if (!texts[k].len)
 				compile_in("tests/data/ptx", name, &texts[k]);
@@ -751,6 +751,106 @@ test_tensor_products(void **state)
 	rig_close(&rig);
 }
 
+/* ---- wide.cu */
+
+static void
+test_wide_tiles(void **state)
+{
+	(void)state;
+	enum { N = 512, BLOCK = 256 };
+	open_file("wide");
+	int *x = input(N * 4), *sums = output(N * 4), *before = output(N * 4), *neighbours = output(N * 4);
+	for (int k = 0; k < N; k++)
+		x[k] = (int)(noise((uint32_t)k) % 201) - 100;
+	void *p[] = { x, sums, before, neighbours };
+	launch("wide_tiles", 2, 1, BLOCK, 1, 0, p, sizeof p);
+	for (int k = 0; k < N; k++) {
+		int two = k / 64 * 64, four = k / 128 * 128, sum = 0, most = x[four], prefix = 0;
+		for (int j = two; j < two + 64; j++) {
+			sum += x[j];
+			prefix += j < k ? x[j] : 0;
+		}
+		for (int j = four; j < four + 128; j++)
+			most = x[j] > most ? x[j] : most;
+		assert_int_equal(sums[k], sum * 1000 + most);
+		assert_int_equal(before[k], prefix);
+		assert_int_equal(neighbours[k], x[two + (k % 64 + 33) % 64]);
+	}
+	rig_close(&rig);
+}
+
+static int
+sum_of_copy(const int *x, int n, int depth)
+{
+	int copy[16], sum = 0;
+	for (int k = 0; k < n; k++)
+		sum += copy[k] = x[k] + depth;
+	return sum + (depth ? sum_of_copy(copy, n - 1, depth - 1) : 0);
+}
+
+static void
+test_alloca(void **state)
+{
+	(void)state;
+	open_file("wide");
+	int *x = input(64 * 4), *y = output(96 * 4);
+	for (int k = 0; k < 64; k++)
+		x[k] = (int)noise((uint32_t)k) >> 8;
+	void *p[] = { x, y };
+	launch("allocate", 1, 1, 96, 1, 0, p, sizeof p);
+	for (int k = 0; k < 96; k++)
+		assert_int_equal(y[k], sum_of_copy(x, 4 + k % 7, 2) + sum_of_copy(x + 1, 3, 0));
+	rig_close(&rig);
+}
+
+/* Distances of the elements of `bits` bits of a and b: each, cut to its width, and their sum */
+static void
+distances(uint32_t a, uint32_t b, int bits, bool is_signed, uint32_t *each, uint32_t *sum)
+{
+	*each = *sum = 0;
+	for (int at = 0; at < 32; at += bits) {
+		int64_t x = a >> at & ((1u << bits) - 1), y = b >> at & ((1u << bits) - 1);
+		if (is_signed) {
+			x -= x >> (bits - 1) << bits;
+			y -= y >> (bits - 1) << bits;
+		}
+		int64_t d = x > y ? x - y : y - x;
+		*each |= (uint32_t)d << at;
+		*sum += (uint32_t)d;
+	}
+}
+
+static void
+test_byte_intrinsics(void **state)
+{
+	(void)state;
+	enum { N = 256 };
+	open_file("wide");
+	uint32_t *x = input(2 * N * 4), *y = output(6 * N * 4), each, sum;
+	for (int k = 0; k < 2 * N; k++)
+		x[k] = noise((uint32_t)k + 7);
+	struct {
+		void *x, *y;
+		int n;
+	} p = { x, y, N };
+	launch("bytes", 1, 1, N, 1, 0, &p, sizeof p);
+	for (int k = 0; k < N; k++) {
+		distances(x[k], x[k + N], 8, false, &each, &sum);
+		assert_int_equal(y[k], each);
+		assert_int_equal(y[k + N], sum);
+		distances(x[k], x[k + N], 8, true, &each, &sum);
+		assert_int_equal(y[k + 2 * N], each);
+		assert_int_equal(y[k + 3 * N], sum);
+		for (int at = 0; at < 32; at += 8) {
+			int v = (int8_t)(x[k] >> at), magnitude = v == -128 ? 127 : v < 0 ? -v : v;
+			assert_int_equal(y[k + 4 * N] >> at & 0xff, magnitude);
+		}
+		distances(x[k], x[k + N], 16, false, &each, &sum);
+		assert_int_equal(y[k + 5 * N], sum);
+	}
+	rig_close(&rig);
+}
+
 int
 main(void)
 {
@@ -765,6 +865,7 @@ main(void)
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_function_pointers), cmocka_unit_test(test_local_arrays),
 		cmocka_unit_test(test_switch), cmocka_unit_test(test_atomics), cmocka_unit_test(test_attention),
 		cmocka_unit_test(test_tensor_products),
+		cmocka_unit_test(test_wide_tiles), cmocka_unit_test(test_alloca), cmocka_unit_test(test_byte_intrinsics),
 	};
 	return cmocka_run_group_tests_name("ptx features", tests, NULL, NULL);
 }

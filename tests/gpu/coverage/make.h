@@ -61,6 +61,7 @@ bool cluster_probe(struct maker *m, const struct spelling *s);
 bool memory_probe(struct maker *m, const struct spelling *s);
 bool warp_probe(struct maker *m, const struct spelling *s);
 bool matrix_probe(struct maker *m, const struct spelling *s);
+bool video_probe(struct maker *m, const struct spelling *s);
 bool control_probe(struct maker *m, const struct spelling *s);
 /* Probes that one spelling alone does not give: %special registers, packing by mov. */
 void spelling_init(struct spelling *s, size_t index, const struct table_row *row, const char *text);

@@ -166,6 +166,9 @@ makes_sense(const struct spelling *s)
 	const char *op = s->row->opcode;
 	if (!strncmp(s->text, "red.async", 9))
 		return spelling_has(s, ".relaxed") && spelling_has(s, ".cluster");
+	/* of video instructions with a second operation those whose types are one */
+	if (*op == 'v' && (spelling_has(s, ".add") || spelling_has(s, ".min") || spelling_has(s, ".max")))
+		return s->types[0] == s->types[1] && (s->n_types < 3 || !s->types[2] || s->types[0] == s->types[2]);
 	if (strcmp(op, "setp") && strcmp(op, "set") && strcmp(op, "slct"))
 		return true;
 	const struct operand_type *t = s->n_types ? s->types[s->n_types - 1] : NULL;
@@ -207,7 +210,7 @@ static void
 visit_spelling(struct maker *m, const struct spelling *s)
 {
 	if (!async_probe(m, s) && !cluster_probe(m, s) && !memory_probe(m, s) && !register_probe(m, s) && !warp_probe(m, s)
-		&& !matrix_probe(m, s))
+		&& !matrix_probe(m, s) && !video_probe(m, s))
 		control_probe(m, s);
 }
 

@@ -138,6 +138,14 @@ tolerate(struct maker *m, const struct element *d, unsigned k)
 	m->probe.results_per_slot = d->bits == 16 ? 2 : 1;
 }
 
+/* Products of 8-bit floats in fp16 came later than the rest. */
+static void
+state_version(struct maker *m, const struct element *const *e)
+{
+	if (e[0]->bits == 16 && e[1]->bits == 8)
+		m->version = "8.7";
+}
+
 static void
 mma_variant(struct maker *m, const struct spelling *s, bool exact)
 {
@@ -150,6 +158,7 @@ mma_variant(struct maker *m, const struct spelling *s, bool exact)
 	const char *letter = wide ? "{q" : "{r";
 	unsigned base = wide ? 1 : 10;
 	single_warps(m, s, exact ? NULL : "random", WARPS);
+	state_version(m, e);
 	unsigned a = load_fragment(m, e[1], exact, shape.m * shape.k * e[1]->bits, 0, base);
 	unsigned b = load_fragment(m, e[2], exact, shape.k * shape.n * e[2]->bits, a, base + a);
 	unsigned c = load_fragment(m, e[3], exact, shape.m * shape.n * e[3]->bits, a + b, base + a + b);
@@ -181,6 +190,97 @@ mma(struct maker *m, const struct spelling *s)
 	mma_variant(m, s, true);
 	if (elements_of(s, e, 4) == 4 && e[1]->exponent)
 		mma_variant(m, s, false);
+}
+
+/* m8n8k4 of fp16: four products, so that there are four times the elements */
+static void
+mma_quads(struct maker *m, const struct spelling *s, bool exact)
+{
+	const struct element *e[4] = { NULL };
+	if (elements_of(s, e, 4) != 4)
+		return;
+	single_warps(m, s, exact ? NULL : "random", WARPS);
+	load_fragment(m, e[1], exact, 2 * LANES * 32, 0, 10);
+	load_fragment(m, e[2], exact, 2 * LANES * 32, 2, 12);
+	unsigned c = e[3]->bits / 4, d = e[0]->bits / 4;
+	load_fragment(m, e[3], exact, c * LANES * 32, 4, 20);
+	make_text(m, "\t%s ", s->text);
+	register_list(m, "{r", 40, d);
+	make_text(m, ", {%%r10, %%r11}, {%%r12, %%r13}, ");
+	register_list(m, "{r", 20, c);
+	make_text(m, ";\n");
+	for (unsigned k = 0; k < d; k++) {
+		char reg[16];
+		snprintf(reg, sizeof reg, "%%r%u", 40 + k);
+		make_store(m, 32, reg);
+	}
+	if (!exact)
+		tolerate(m, e[0], 4);
+	snprintf(m->probe.type, sizeof m->probe.type, "%s", e[1]->name);
+	make_end(m);
+}
+
+/* Metadata of mma.sp: of four elements (two of tf32) the places of those that are there, in order */
+static uint32_t
+metadata(const struct element *e, uint64_t seed)
+{
+	static const uint32_t pairs[] = { 0x4, 0x8, 0xC, 0x9, 0xD, 0xE };
+	uint32_t v = 0;
+	for (unsigned k = 0; k < 8; k++)
+		v |= (e->bits == 32 ? pairs[mix(seed + k) & 1 ? 5 : 0] : pairs[mix(seed + k) % 6]) << 4 * k;
+	return v;
+}
+
+static void
+mma_sparse(struct maker *m, const struct spelling *s, bool exact, unsigned selector)
+{
+	struct shape shape = { 0, 0, 0 };
+	const struct element *e[4] = { NULL };
+	char name[24];
+	if (!shape_of(s, &shape) || elements_of(s, e, 4) != 4)
+		return;
+	snprintf(name, sizeof name, "%s%u", exact ? "selector " : "random ", selector);
+	single_warps(m, s, name, WARPS);
+	unsigned a = load_fragment(m, e[1], exact, shape.m * shape.k / 2 * e[1]->bits, 0, 10);
+	unsigned b = load_fragment(m, e[2], exact, shape.k * shape.n * e[2]->bits, a, 20);
+	unsigned c = load_fragment(m, e[3], exact, shape.m * shape.n * e[3]->bits, a + b, 30), d = shape.m * shape.n * e[0]->bits / 1024;
+	for (unsigned t = 0; t < m->threads; t++) {
+		uint64_t v = metadata(e[1], t * 8ull + 12345);
+		make_input(m, &v, 8);
+	}
+	make_text(m, "\tld.global.b32 %%r9, [%%in+%u];\n\t%s ", (a + b + c) * m->threads * 8, s->text);
+	register_list(m, "{r", 40, d);
+	make_text(m, ", ");
+	register_list(m, "{r", 10, a);
+	make_text(m, ", ");
+	register_list(m, "{r", 20, b);
+	make_text(m, ", ");
+	register_list(m, "{r", 30, c);
+	make_text(m, ", %%r9, %u;\n", selector);
+	for (unsigned k = 0; k < d; k++) {
+		char reg[16];
+		snprintf(reg, sizeof reg, "%%r%u", 40 + k);
+		make_store(m, 32, reg);
+	}
+	if (!exact)
+		tolerate(m, e[0], shape.k / 2);
+	snprintf(m->probe.type, sizeof m->probe.type, "%s", e[1]->name);
+	make_end(m);
+}
+
+/* How many lanes of four hold metadata: 4, 2 or 1 selectors are possible. */
+static void
+mma_sparse_selectors(struct maker *m, const struct spelling *s)
+{
+	struct shape shape = { 0, 0, 0 };
+	const struct element *e[4] = { NULL };
+	if (!shape_of(s, &shape) || elements_of(s, e, 4) != 4)
+		return;
+	unsigned bits = shape.k / (e[1]->bits == 32 ? 2 : e[1]->bits == 4 ? 8 : 4) * 4, selectors = 64 / bits;
+	for (unsigned k = 0; k < selectors; k++)
+		mma_sparse(m, s, true, k);
+	if (e[1]->exponent)
+		mma_sparse(m, s, false, 0);
 }
 
 /* ---- ldmatrix and its kin */
@@ -388,7 +488,12 @@ bool
 matrix_probe(struct maker *m, const struct spelling *s)
 {
 	const char *op = s->row->opcode;
-	if (!strcmp(op, "mma") && !spelling_has(s, ".sp") && !strstr(s->text, ".sp::"))
+	if (!strcmp(op, "mma") && strstr(s->text, "mma.sp")) {
+		mma_sparse_selectors(m, s);
+	} else if (!strcmp(op, "mma") && spelling_has(s, ".m8n8k4") && !spelling_has(s, ".f64")) {
+		mma_quads(m, s, true);
+		mma_quads(m, s, false);
+	} else if (!strcmp(op, "mma"))
 		mma(m, s);
 	else if (!strcmp(op, "ldmatrix") || !strcmp(op, "stmatrix"))
 		matrix_access(m, s, *op == 's');

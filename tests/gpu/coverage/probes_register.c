@@ -246,6 +246,23 @@ form_of(const struct spelling *s, struct form *f)
 
 /* ---- rows of their own kind */
 
+/* fma.oob: every NaN as each of the operands */
+static void
+outside(struct maker *m, const struct spelling *s, const struct form *f)
+{
+	bool two = f->destination.bits == 32;
+	const char *r = two ? "r" : "h", *one = strchr("wW", f->destination.class) ? "0x3F80" : "0x3C00";
+	make_begin(m, s, "every NaN", THREADS);
+	make_text(m, "\tand.b32 %%r30, %%t, 1023;\n\tor.b32 %%r30, %%r30, 0x7C00;\n\tand.b32 %%r31, %%t, 1024;\n"
+		"\tshl.b32 %%r31, %%r31, 5;\n\tor.b32 %%r30, %%r30, %%r31;\n\tcvt.u16.u32 %%h1, %%r30;\n\tmov.b16 %%h2, %s;\n"
+		"\tmov.b32 %%r1, {%%h1, %%h2};\n\tmov.b32 %%r2, {%%h2, %%h2};\n", one);
+	for (unsigned k = 0; k < 3; k++) {
+		make_text(m, "\t%s %%%s20, %%%s%u, %%%s%u, %%%s%u;\n", s->text, r, r, k == 0 ? 1 : 2, r, k == 1 ? 1 : 2, r, k == 2 ? 1 : 2);
+		store_result(m, f, 20);
+	}
+	make_end(m);
+}
+
 static void
 lop3(struct maker *m, const struct spelling *s)
 {
@@ -342,6 +359,27 @@ by_types(struct maker *m, const struct spelling *s)
 	generic(m, s, &f, false);
 }
 
+/* Where the reserved part of shared memory is, is the system's choice; how its ends lie to each other is not. */
+static void
+reserved_shared(struct maker *m, const struct spelling *s)
+{
+	static const char *const differences[][2] = { { "end", "begin" }, { "cap", NULL }, { "0", "begin" }, { "1", "begin" } };
+	make_begin(m, s, "reserved", BLOCK);
+	for (unsigned k = 0; k < 4; k++) {
+		make_text(m, "\tmov.u32 %%r20, %%reserved_smem_offset_%s;\n", differences[k][0]);
+		if (differences[k][1])
+			make_text(m, "\tmov.u32 %%r21, %%reserved_smem_offset_%s;\n\tsub.u32 %%r20, %%r20, %%r21;\n", differences[k][1]);
+		make_store(m, 32, "%r20");
+	}
+	make_text(m, "\tmov.u32 %%r20, %%aggr_smem_size;\n\tmov.u32 %%r21, %%total_smem_size;\n\tsub.u32 %%r20, %%r20, %%r21;\n");
+	make_store(m, 32, "%r20");
+	make_text(m, "\tmov.u32 %%r22, %%reserved_smem_offset_1;\n\tand.b32 %%r23, %%t, 63;\n\tmad.lo.u32 %%r22, %%r23, 4, %%r22;\n"
+		"\tshr.u32 %%r24, %%t, 6;\n\tsetp.eq.u32 %%p1, %%r24, 0;\n\t@%%p1 st.shared.u32 [%%r22], %%t;\n\tbar.sync 0;\n"
+		"\tld.shared.u32 %%r20, [%%r22];\n");
+	make_store(m, 32, "%r20");
+	make_end(m);
+}
+
 static void
 mov(struct maker *m, const struct spelling *s)
 {
@@ -373,6 +411,7 @@ mov(struct maker *m, const struct spelling *s)
 			make_store(m, 32, "%r20");
 		}
 		make_end(m);
+		reserved_shared(m, s);
 	}
 	if (type->class == 'b' && type->bits >= 32) {
 		bool wide = type->bits == 64;
@@ -414,5 +453,7 @@ register_probe(struct maker *m, const struct spelling *s)
 		approximation(m, s, &f);
 	else
 		generic(m, s, &f, false);
+	if (spelling_has(s, ".oob"))
+		outside(m, s, &f);
 	return true;
 }
