@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #ifdef __CUDACC__
-#define GENERATE_CORE static __device__ inline
-#define GENERATE_CORE_CALLED static __device__ __noinline__	/* ten rounds at twenty places are a long text */
+/* A call takes as long as the ten rounds of Philox that it is for. */
+#define GENERATE_CORE static __device__ __forceinline__
 #define CORE_ADD(a, b) __dadd_rn(a, b)
 #define CORE_SUB(a, b) __dsub_rn(a, b)
 #define CORE_MUL(a, b) __dmul_rn(a, b)
@@ -24,7 +24,6 @@
 #else
 /* Compiled with -ffp-contract=off, like everything here. */
 #define GENERATE_CORE static inline
-#define GENERATE_CORE_CALLED static inline
 #define CORE_ADD(a, b) ((a) + (b))
 #define CORE_SUB(a, b) ((a) - (b))
 #define CORE_MUL(a, b) ((a) * (b))
@@ -101,7 +100,7 @@ core_philox(uint32_t c0, uint32_t c1, uint32_t c2, uint32_t c3, uint32_t k0, uin
 /* Draws of an element 0 to 2; of a segment, a superblock and a row the ones named here. */
 enum { DRAW_OUTLIER = 2, DRAW_SEGMENT = 3, DRAW_SUPERBLOCK = 4, DRAW_ROW = 5, DRAW_PERMUTATION = 8 };
 
-GENERATE_CORE_CALLED struct core_words
+GENERATE_CORE struct core_words
 core_block(const struct generate_job *job, uint64_t element, uint32_t draw)
 {
 	return core_philox((uint32_t)element, (uint32_t)(element >> 32), job->tail[0] ^ draw, job->tail[1], job->key[0],
