@@ -7,7 +7,7 @@
 #include "base/buf.h"
 
 enum gpu_hold {
-	GPU_SHARED,	/* checks, and making and ending contexts */
+	GPU_SHARED,	/* checks */
 	GPU_ALONE,	/* timing */
 };
 

@@ -14,7 +14,7 @@
 #include "rec/json.h"
 
 /* SPARES wait on each GPU, STARTERS threads make them; up to MAX_ENDING wait for ENDERS threads. */
-enum { MAX_GPUS = 64, SPARES = 6, FEW_SPARES = 2, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16,
+enum { MAX_GPUS = 64, SPARES = 6, STARTERS = 3, ENDERS = 2, MAX_ENDING = 16,
 	START_WALL_MS = 60000, PROBE_WALL_MS = 15000, PROBES = 3 };
 
 struct device {
@@ -76,14 +76,6 @@ take_start(struct device *d, struct gpu_worker *w, const struct buf *why)
 	pthread_cond_broadcast(&pool->changed);
 }
 
-/* How many are to wait. A session that is alone, one candidate after another, shall not have to wait with its timing
- * until a worker for a later one has started. */
-static int
-wanted_spares(const struct device *d)
-{
-	return d->sessions == 1 ? FEW_SPARES : SPARES;
-}
-
 static void *
 start_workers(void *context)
 {
@@ -94,18 +86,16 @@ start_workers(void *context)
 	for (;;) {
 		struct buf why = BUF_INIT;
 
-		while (!pool->closing && !d->retired && d->spares + d->starting >= wanted_spares(d))
+		while (!pool->closing && !d->retired && d->spares + d->starting >= SPARES)
 			pthread_cond_wait(&pool->changed, &pool->mutex);
 		if (pool->closing || d->retired)
 			break;
 		d->starting++;
 		pthread_mutex_unlock(&pool->mutex);
-		/* Making a context is work for the GPU: not while something is timed. */
-		gpu_gate_enter(&d->gate, GPU_SHARED);
+		/* Beside whatever runs: contexts that come and go are not seen in the times of kernels (tests/gpu/noise.c). */
 		double begin = clock_seconds();
 		struct gpu_worker *w = gpu_worker_start(d->number, START_WALL_MS, &why);
 		double seconds = clock_seconds() - begin;
-		gpu_gate_leave(&d->gate, GPU_SHARED);
 		pthread_mutex_lock(&pool->mutex);
 		pool->counts.start_seconds += seconds;
 		take_start(d, w, &why);
@@ -147,10 +137,7 @@ end_workers(void *context)
 		struct gpu_worker *w = d->ending[--d->endings];
 		pthread_cond_broadcast(&pool->changed);
 		pthread_mutex_unlock(&pool->mutex);
-		/* Taking a context down is work for the GPU as well. */
-		gpu_gate_enter(&d->gate, GPU_SHARED);
 		gpu_worker_end(w);
-		gpu_gate_leave(&d->gate, GPU_SHARED);
 		pthread_mutex_lock(&pool->mutex);
 	}
 	pthread_mutex_unlock(&pool->mutex);
