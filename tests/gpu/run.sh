@@ -10,11 +10,17 @@ step() {
 	echo "== $*"
 	"$@" || { failed=1; echo "-- failed"; }
 }
-# The one step that needs more than a GPU.
+# Steps that need more than a GPU.
 pytorch() {
 	"$out/gpu/torch" "${KM_PYTHON:-/usr/bin/python3}"
 	local status=$?
 	[ $status != 69 ] || { echo "-- not run: set KM_PYTHON to a Python whose torch has CUDA"; return 0; }
+	return $status
+}
+counters() {
+	"$out/gpu/counters" "${KM_NCU:-ncu}" tests/gpu/counters/*.cu
+	local status=$?
+	[ $status != 69 ] || { echo "-- not run: no Nsight Compute that may count here"; return 0; }
 	return $status
 }
 step "$out/gpu/attacks" tests/gpu/attacks/honest.cu $(ls tests/gpu/attacks/*.cu | grep -v /honest.cu)
@@ -25,4 +31,5 @@ rm -rf "$agreement"
 step "$out/gpu/batch" 200 20
 step "$out/gpu/noise" "${NOISE_REPETITIONS:-5}"
 step pytorch
+step counters
 exit $failed

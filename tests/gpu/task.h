@@ -8,9 +8,9 @@
 #include "eval/eval.h"
 #include "rec/json.h"
 
-/* bench_elements 0: without a bench workload. Returned owned. */
+/* With one workload besides two small checks, of this role and size; 0: without. Returned owned. */
 static inline struct task *
-test_task(uint64_t bench_elements)
+test_task_with(uint64_t elements, const char *role)
 {
 	struct buf text = BUF_INIT, err = BUF_INIT;
 
@@ -21,8 +21,8 @@ test_task(uint64_t bench_elements)
 		"\"outputs\":[{\"name\":\"y\",\"dtype\":\"float32\",\"shape\":[\"N\"]}],\"rtol\":1e-5,\"atol\":1e-6,"
 		"\"workloads\":[{\"name\":\"odd\",\"role\":\"check\",\"axes\":{\"N\":1003}},"
 		"{\"name\":\"large\",\"role\":\"check\",\"axes\":{\"N\":70000}}");
-	if (bench_elements)
-		buf_addf(&text, ",{\"name\":\"real\",\"role\":\"bench\",\"axes\":{\"N\":%llu}}", (unsigned long long)bench_elements);
+	if (elements)
+		buf_addf(&text, ",{\"name\":\"real\",\"role\":\"%s\",\"axes\":{\"N\":%llu}}", role, (unsigned long long)elements);
 	buf_adds(&text, "]}");
 	json_t *section = rec_json_parse(buf_str(&text), text.len, &err);
 	struct task *task = section ? task_load(section, &err) : NULL;
@@ -31,6 +31,13 @@ test_task(uint64_t bench_elements)
 	json_decref(section);
 	buf_release(&text);
 	return task;
+}
+
+/* bench_elements 0: without a bench workload. Returned owned. */
+static inline struct task *
+test_task(uint64_t bench_elements)
+{
+	return test_task_with(bench_elements, "bench");
 }
 
 static inline struct eval *

@@ -1,0 +1,12 @@
+// Five sectors a read request: each warp starts in the middle of a sector.
+#include <stdint.h>
+__global__ void kernel(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x - 3;
+	if (i >= 0 && i < n)
+		y[i] = 2 * x[i] + 1;
+}
+extern "C" void solve(const float *x, float *y, int64_t N, cudaStream_t stream)
+{
+	kernel<<<(unsigned)((N + 258) / 256), 256, 0, stream>>>(x, y, N);
+}
