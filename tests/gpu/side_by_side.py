@@ -6,14 +6,18 @@ candidate, load_inline, five correctness trials with seeds drawn from one, the r
 three warm-ups and 100 trials with CUDA events, a synchronisation and a fill of 256 MiB before each, the mean; the
 reference is timed in the same way. It takes one candidate after another, as that protocol does.
 
+Before it touches the GPU it waits for this side's lock on it, if --lock names one, so that other tests of this side may
+run meanwhile on other processors; the wait is not counted.
+
 This side is measured twice: one candidate after another (compared with the other side like with like), and all at once
 as its own programs do. Each part is printed as soon as it is there, so that a run that is cut still gives figures.
 Needs torch with CUDA, nvcc and ninja.
 
-usage: side_by_side.py [--seconds S] [--other N] [--only ours|theirs] EIGHT FILE...
+usage: side_by_side.py [--seconds S] [--other N] [--only ours|theirs] [--lock FILE] EIGHT FILE...
   EIGHT      the program that tests/gpu/eight.c makes
   --seconds  begin nothing on the other side after S seconds (500); what was begun is stopped at S + 60
   --other    take only the first N files on the other side
+  --lock     a file to hold by flock while the other side uses the GPU: kernelmosaic-gpu-UUID.lock in /run/lock or /tmp
 """
 import argparse, json, os, shutil, subprocess, sys, tempfile, time
 
@@ -41,6 +45,11 @@ said("import", torch=torch.__version__)
 module = load_inline(name=name, cpp_sources="torch::Tensor forward(torch::Tensor x);", cuda_sources=source,
                      functions=["forward"], verbose=False)
 said("build")
+if len(sys.argv) > 4 and sys.argv[4]:
+    import fcntl
+    lock = open(sys.argv[4])
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    said("wait")
 def reference(x): return 2 * x + 1
 torch.manual_seed(42)
 seeds = [int(s) for s in torch.randint(0, 2**32 - 1, (5,))]
@@ -77,13 +86,13 @@ if right:
 PARTS = ["import", "build", "check", "time"]
 
 
-def one_of_theirs(path, extensions, stop):
+def one_of_theirs(path, extensions, stop, lock):
     """What one candidate took, by part; None when it was stopped or failed."""
     env = dict(os.environ, TORCH_EXTENSIONS_DIR=extensions, TORCH_CUDA_ARCH_LIST="9.0")
     name = "kb_" + os.path.basename(path)[:-3]
     begin, last, out = time.time(), 0.0, {"file": os.path.basename(path)}
     with tempfile.TemporaryFile("w+") as errors:
-        p = subprocess.Popen([sys.executable, "-c", CANDIDATE, name, path, str(N)], env=env, stdout=subprocess.PIPE,
+        p = subprocess.Popen([sys.executable, "-c", CANDIDATE, name, path, str(N), lock], env=env, stdout=subprocess.PIPE,
                              stderr=errors, text=True)
         killer = subprocess.Popen(["sh", "-c", "sleep $1; kill -9 $2", "sh", str(max(1, stop - time.time())), str(p.pid)])
         for line in p.stdout:
@@ -92,7 +101,7 @@ def one_of_theirs(path, extensions, stop):
             last = said["at"]
             out.update({k: v for k, v in said.items() if k not in ("part", "at")})
         status = p.wait()
-        out["seconds"] = round(time.time() - begin, 3)
+        out["seconds"] = round(time.time() - begin - out.get("wait_s", 0), 3)
         killer.kill()
         killer.wait()
         if status:
@@ -111,7 +120,7 @@ def summary_of(which, done):
     return summary
 
 
-def theirs(files, seconds):
+def theirs(files, seconds, lock):
     """Each file with a cold cache, then at once with its build cached, so that a cut run has both."""
     done = {"cold": [], "builds cached": []}
     extensions = tempfile.mkdtemp(prefix="km-side-")
@@ -121,7 +130,7 @@ def theirs(files, seconds):
                 if time.time() - START > seconds:
                     print(f"theirs: no time for {os.path.basename(path)} ({which}) and what follows", flush=True)
                     return done
-                r = one_of_theirs(path, extensions, START + seconds + 60)
+                r = one_of_theirs(path, extensions, START + seconds + 60, lock)
                 print(f"theirs {which}: {json.dumps(r)}", flush=True)
                 if "failed" in r:
                     return done
@@ -149,6 +158,7 @@ def main():
     a = argparse.ArgumentParser(usage=__doc__)
     a.add_argument("--seconds", type=float, default=500)
     a.add_argument("--other", type=int, default=1000)
+    a.add_argument("--lock", default="")
     a.add_argument("--only", choices=["ours", "theirs"])
     a.add_argument("eight")
     a.add_argument("file", nargs="+")
@@ -156,7 +166,7 @@ def main():
     mine = ours(a.eight, a.file) if a.only != "theirs" else {}
     if a.only == "ours":
         return
-    done = theirs(a.file[:a.other], a.seconds)
+    done = theirs(a.file[:a.other], a.seconds, a.lock)
     cold, warm = (summary_of(which, done[which]) for which in done)
     for which, other, phases in (("cold cache", cold, ["one by one, cold", "all at once, cold"]),
                                  ("builds cached", warm, ["one by one, builds cached", "all at once, builds cached"]),
