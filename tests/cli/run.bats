@@ -209,3 +209,9 @@ km_run() {
 		diff <(exported "$real") <(exported "$out/libexec/kernelmosaic/$back/libcudart.so.13")
 	done
 }
+
+@test "the runtime's answers about clusters, attributes, managed memory and events are those of an H200" {
+	"$nvcc" -cudart shared -DWHOLE -include cstdint -std=c++17 -arch=sm_90 -o "$BATS_TEST_TMPDIR/facts" \
+		"$BATS_TEST_DIRNAME/../data/cuda/facts.cu"
+	"$KM_OUT/bin/km-run" "$BATS_TEST_TMPDIR/facts" 2>/dev/null | diff "$BATS_TEST_DIRNAME/../data/cuda/facts.expected" -
+}

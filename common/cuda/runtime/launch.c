@@ -36,6 +36,7 @@ struct function {
 	int carveout;
 	bool non_portable;			/* clusters of more than 8 blocks are allowed */
 	int cluster[3];				/* set by cudaFuncSetAttribute, zeros: not set */
+	int cluster_policy;
 };
 
 struct configuration {
@@ -381,9 +382,11 @@ EXPORT cudaError_t
 cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int value)
 {
 	struct function *f = find_function(function);
+	const uint32_t *fixed;
 
 	if (!f)
 		return fail_because(cudaErrorInvalidResourceHandle, "cudaFuncSetAttribute failed: no such kernel");
+	fixed = f->kernel->required_cluster;
 	switch (attribute) {
 	case cudaFuncAttributeMaxDynamicSharedMemorySize:
 		if (value < 0 || (uint64_t)value + f->kernel->static_shared > device()->shared_block_bytes)
@@ -397,20 +400,22 @@ cudaFuncSetAttribute(const void *function, enum cudaFuncAttribute attribute, int
 		f->carveout = value;
 		return cudaSuccess;
 	case cudaFuncAttributeNonPortableClusterSizeAllowed:
-		if (value != 0 && value != 1)
-			return fail(cudaErrorInvalidValue);
-		f->non_portable = value;
+		f->non_portable = value != 0;
 		return cudaSuccess;
 	case cudaFuncAttributeRequiredClusterWidth:
 	case cudaFuncAttributeRequiredClusterHeight:
 	case cudaFuncAttributeRequiredClusterDepth:
-		if (value < 0 || f->kernel->required_cluster[0])
-			return fail(value < 0 ? cudaErrorInvalidValue : cudaErrorNotPermitted);
+		if (value < 0)
+			return fail(cudaErrorInvalidValue);
+		if (fixed[0] && fixed[attribute - cudaFuncAttributeRequiredClusterWidth] != (uint32_t)value)
+			return fail(cudaErrorNotPermitted);
 		f->cluster[attribute - cudaFuncAttributeRequiredClusterWidth] = value;
 		return cudaSuccess;
 	case cudaFuncAttributeClusterSchedulingPolicyPreference:
-		return value < cudaClusterSchedulingPolicyDefault || value > cudaClusterSchedulingPolicyLoadBalancing ?
-			fail(cudaErrorInvalidValue) : cudaSuccess;
+		if (value < cudaClusterSchedulingPolicyDefault || value > cudaClusterSchedulingPolicyLoadBalancing)
+			return fail(cudaErrorInvalidValue);
+		f->cluster_policy = value;
+		return cudaSuccess;
 	default:
 		return fail(cudaErrorInvalidValue);
 	}
@@ -429,10 +434,12 @@ cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *functio
 {
 	const struct function *f = find_function(function);
 	struct occupancy_kernel r;
+	dim3 cluster;
 
 	if (!f)
 		return fail(cudaErrorInvalidResourceHandle);
 	r = resources(f);
+	cluster = own_cluster(f);
 	memset(attributes, 0, sizeof *attributes);
 	attributes->sharedSizeBytes = f->kernel->static_shared;
 	attributes->constSizeBytes = f->kernel->constant_bytes;
@@ -443,12 +450,11 @@ cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *functio
 	attributes->maxDynamicSharedSizeBytes = (int)f->dynamic_limit;
 	attributes->preferredShmemCarveout = f->carveout;
 	attributes->nonPortableClusterSizeAllowed = f->non_portable;
-	if (f->kernel->required_cluster[0]) {
-		attributes->clusterDimMustBeSet = 1;
-		attributes->requiredClusterWidth = (int)f->kernel->required_cluster[0];
-		attributes->requiredClusterHeight = (int)f->kernel->required_cluster[1];
-		attributes->requiredClusterDepth = (int)f->kernel->required_cluster[2];
-	}
+	attributes->clusterSchedulingPolicyPreference = f->cluster_policy;
+	attributes->clusterDimMustBeSet = f->kernel->required_cluster[0] != 0;
+	attributes->requiredClusterWidth = (int)cluster.x;
+	attributes->requiredClusterHeight = (int)cluster.y;
+	attributes->requiredClusterDepth = (int)cluster.z;
 	return cudaSuccess;
 }
 
@@ -488,7 +494,7 @@ cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, const void *
 	(void)flags;
 	if (!f)
 		return fail(cudaErrorInvalidResourceHandle);
-	if (!blocks || threads < 0)
+	if (!blocks || threads <= 0)
 		return fail(cudaErrorInvalidValue);
 	r = resources(f);
 	*blocks = (int)occupancy_blocks(&r, (uint32_t)threads, shared);
@@ -530,8 +536,9 @@ cudaOccupancyMaxPotentialClusterSize(int *blocks, const void *function, const cu
 		return fail(cudaErrorInvalidValue);
 	r = resources(f);
 	threads = (uint64_t)config->blockDim.x * config->blockDim.y * config->blockDim.z;
-	if (!threads || threads > MAX_BLOCK || !occupancy_blocks(&r, (uint32_t)threads, config->dynamicSmemBytes))
+	if (!threads)
 		return fail(cudaErrorInvalidValue);
-	*blocks = f->non_portable ? MAX_CLUSTER_NON_PORTABLE : MAX_CLUSTER;
+	*blocks = threads > MAX_BLOCK || !occupancy_blocks(&r, (uint32_t)threads, config->dynamicSmemBytes) ? 0 :
+		f->non_portable ? MAX_CLUSTER_NON_PORTABLE : MAX_CLUSTER;
 	return cudaSuccess;
 }

@@ -363,7 +363,7 @@ cudaMallocManaged(void **pointer, size_t bytes, unsigned flags)
 		return refused("cudaMallocManaged");
 	if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
 		return fail(cudaErrorInvalidValue);
-	return bytes ? allocate(pointer, bytes, STREAM_GIVEN, MEMORY_MANAGED) : fail(cudaErrorInvalidValue);
+	return allocate(pointer, bytes, STREAM_GIVEN, MEMORY_MANAGED);
 }
 
 /* Where the pages lie changes no result. */
