@@ -13,10 +13,11 @@ This side is measured twice: one candidate after another (compared with the othe
 as its own programs do. Each part is printed as soon as it is there, so that a run that is cut still gives figures.
 Needs torch with CUDA, nvcc and ninja.
 
-usage: side_by_side.py [--seconds S] [--other N] [--only ours|theirs] [--lock FILE] EIGHT FILE...
+usage: side_by_side.py [--seconds S] [--other N] [--warm N] [--only ours|theirs] [--lock FILE] EIGHT FILE...
   EIGHT      the program that tests/gpu/eight.c makes
   --seconds  begin nothing on the other side after S seconds (500); what was begun is stopped at S + 60
   --other    take only the first N files on the other side
+  --warm     of these, only the first N with their builds cached
   --lock     a file to hold by flock while the other side uses the GPU: kernelmosaic-gpu-UUID.lock in /run/lock or /tmp
 """
 import argparse, json, os, shutil, subprocess, sys, tempfile, time
@@ -120,13 +121,13 @@ def summary_of(which, done):
     return summary
 
 
-def theirs(files, seconds, lock):
+def theirs(files, warm, seconds, lock):
     """Each file with a cold cache, then at once with its build cached, so that a cut run has both."""
     done = {"cold": [], "builds cached": []}
     extensions = tempfile.mkdtemp(prefix="km-side-")
     try:
-        for path in files:
-            for which in done:
+        for number, path in enumerate(files):
+            for which in list(done)[:2 if number < warm else 1]:
                 if time.time() - START > seconds:
                     print(f"theirs: no time for {os.path.basename(path)} ({which}) and what follows", flush=True)
                     return done
@@ -158,6 +159,7 @@ def main():
     a = argparse.ArgumentParser(usage=__doc__)
     a.add_argument("--seconds", type=float, default=500)
     a.add_argument("--other", type=int, default=1000)
+    a.add_argument("--warm", type=int, default=1000)
     a.add_argument("--lock", default="")
     a.add_argument("--only", choices=["ours", "theirs"])
     a.add_argument("eight")
@@ -166,7 +168,7 @@ def main():
     mine = ours(a.eight, a.file) if a.only != "theirs" else {}
     if a.only == "ours":
         return
-    done = theirs(a.file[:a.other], a.seconds, a.lock)
+    done = theirs(a.file[:a.other], a.warm, a.seconds, a.lock)
     cold, warm = (summary_of(which, done[which]) for which in done)
     for which, other, phases in (("cold cache", cold, ["one by one, cold", "all at once, cold"]),
                                  ("builds cached", warm, ["one by one, builds cached", "all at once, builds cached"]),
