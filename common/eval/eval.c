@@ -59,6 +59,8 @@ check_options(int *arch, enum torch_want *want, struct buf *err)
 	*arch = CUDA_ARCH_DEFAULT;
 	if (eval_args.schedule && !machine)
 		return buf_err(err, "--schedule orders what runs on the PTX machine: it goes with --device cpu only");
+	if (eval_args.counters && machine)
+		return buf_err(err, "--counters counts on a GPU: it goes with --device cuda only");
 	if (eval_args.arch && !machine)
 		return buf_err(err, "--arch is for the PTX machine: on a GPU, code is compiled for that GPU");
 	if (torch_want_from_name(eval_args.baseline, want))

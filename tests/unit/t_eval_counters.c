@@ -102,6 +102,22 @@ counters_are_not_there_unless_asked_for(void **unused)
 }
 
 static void
+counters_go_with_a_gpu_only(void **unused)
+{
+	struct buf err = BUF_INIT;
+	int status = 0;
+
+	(void)unused;
+	eval_args.counters = STANDIN_NCU;
+	eval_args.device = "cpu";
+	assert_null(eval_open(7, &status, &err));
+	assert_int_equal(status, 64);
+	assert_non_null(strstr(buf_str(&err), "--device cuda only"));
+	eval_args.device = "cuda:0";
+	buf_release(&err);
+}
+
+static void
 what_fails_has_a_reason_and_no_other_effect(void **unused)
 {
 	(void)unused;
@@ -189,6 +205,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counters_are_not_there_unless_asked_for),
+		cmocka_unit_test(counters_go_with_a_gpu_only),
 		cmocka_unit_test(what_fails_has_a_reason_and_no_other_effect),
 		cmocka_unit_test(launches_are_recorded_with_all_counters),
 	};
