@@ -153,6 +153,47 @@ test_hardware_counters(void **state)
 		"nothing was counted on the GPU: there is no program ncu here\n");
 }
 
+#define TIMED "\"timing\":{\"median_us\":40.0,\"empty_kernel_us\":2.5%s}"
+#define PYTORCH ",\"pytorch\":{\"version\":\"2\",\"eager\":{\"median_us\":80.0,\"speedup\":2.0}," \
+	"\"compile\":{\"reason\":\"no compiler\"}}"
+
+/* What was measured, and PyTorch's time where there is one. */
+static void
+test_times(void **state)
+{
+	static const struct { const char *more, *told, *prompt; } cases[] = {
+		{ "", "time on a GPU: 40 us\n", "takes 40 us on workload small, of which an empty kernel takes 2.5.\n\nMake it" },
+		{ PYTORCH, "time on a GPU: 40 us, PyTorch eager 80 us (this is 2 times as fast)\n",
+		  "empty kernel takes 2.5.\nThe same there by PyTorch eager 80 us (this is 2 times as fast).\n\nMake it" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct buf err = BUF_INIT, text = BUF_INIT, json = BUF_INIT;
+		struct sections s = { json_array(), json_array(), json_array(), false };
+		const char *source = "timed";
+		char id[33];
+
+		eval_solution_id(task->id, source, id);
+		buf_addf(&json, "[{\"solution_id\":\"%s\",\"workload\":\"small\",\"status\":\"PASSED\",\"max_absolute_error\":0.0,"
+			TIMED "}]", id, cases[i].more);
+		json_t *evaluations = rec_json_parse(buf_str(&json), json.len, &err), *used;
+		assert_non_null(evaluations);
+		tools_describe(task, evaluations, &text);
+		assert_non_null(strstr(buf_str(&text), cases[i].told));
+		sections_add_solution(&s, json_pack("{s:s,s:s}", "id", id, "source", source));
+		sections_add_evaluations(&s, evaluations);
+		json_t *m = prompt_optimize(task, NULL, &s, id, &used);
+		assert_non_null(strstr(rec_json_string(m, "content", ""), cases[i].prompt));
+		json_decref(m);
+		json_decref(used);
+		json_decref(evaluations);
+		sections_release(&s);
+		buf_release(&text);
+		buf_release(&json);
+	}
+}
+
 static void
 test_held_out_counters_are_not_described(void **state)
 {
@@ -382,7 +423,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_texts), cmocka_unit_test(test_held_out_is_not_described),
-		cmocka_unit_test(test_hardware_counters), cmocka_unit_test(test_held_out_counters_are_not_described),
+		cmocka_unit_test(test_times), cmocka_unit_test(test_hardware_counters),
+		cmocka_unit_test(test_held_out_counters_are_not_described),
 		cmocka_unit_test(test_only_submit_submits), cmocka_unit_test(test_wrong_calls),
 		cmocka_unit_test(test_our_failure), cmocka_unit_test(test_error_lines), cmocka_unit_test(test_finding_lines),
 		cmocka_unit_test(test_hidden_forms),
