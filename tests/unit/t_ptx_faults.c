@@ -4,10 +4,10 @@
  *
  * A comment above each kernel says how it is launched: "// RUN grid=G block=B n=N", and perhaps shared=BYTES, w=zero
  * (w is zeros, else uninitialised), freed=w, y=zero, schedule=SEED, lanes (the bug is a race within one warp, which is a
- * warning; all others are errors). Right kernels run under other schedules too. All kernels have the parameters (const float *x, float *y,
- * unsigned *w, int n): x[k] = k % 32, max(n, 32) elements, read-only; y of as many elements; w of 64. A marker
- * "// BUG CHECK KIND" names what must be found at its line; several kinds, or several marked lines, where the order of
- * threads decides which is seen first. */
+ * warning; all others are errors). Right kernels run under other schedules too. All kernels have the parameters
+ * (const float *x, float *y, unsigned *w, int n): x[k] = k % 32, max(n, 32) elements, read-only; y of as many elements;
+ * w of 64. A marker "// BUG CHECK KIND" names what must be found at its line; several kinds, or several marked lines,
+ * where the order of threads decides which is seen first. */
 #include "ptx_compile.h"
 
 enum { MAX_CASES = 200, MAX_MARKS = 8, WORDS = 64, SCHEDULES = 4 };

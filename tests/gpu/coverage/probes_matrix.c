@@ -243,7 +243,8 @@ mma_sparse(struct maker *m, const struct spelling *s, bool exact, unsigned selec
 	single_warps(m, s, name, WARPS);
 	unsigned a = load_fragment(m, e[1], exact, shape.m * shape.k / 2 * e[1]->bits, 0, 10);
 	unsigned b = load_fragment(m, e[2], exact, shape.k * shape.n * e[2]->bits, a, 20);
-	unsigned c = load_fragment(m, e[3], exact, shape.m * shape.n * e[3]->bits, a + b, 30), d = shape.m * shape.n * e[0]->bits / 1024;
+	unsigned c = load_fragment(m, e[3], exact, shape.m * shape.n * e[3]->bits, a + b, 30);
+	unsigned d = shape.m * shape.n * e[0]->bits / 1024;
 	for (unsigned t = 0; t < m->threads; t++) {
 		uint64_t v = metadata(e[1], t * 8ull + 12345);
 		make_input(m, &v, 8);

@@ -257,7 +257,8 @@ outside(struct maker *m, const struct spelling *s, const struct form *f)
 		"\tshl.b32 %%r31, %%r31, 5;\n\tor.b32 %%r30, %%r30, %%r31;\n\tcvt.u16.u32 %%h1, %%r30;\n\tmov.b16 %%h2, %s;\n"
 		"\tmov.b32 %%r1, {%%h1, %%h2};\n\tmov.b32 %%r2, {%%h2, %%h2};\n", one);
 	for (unsigned k = 0; k < 3; k++) {
-		make_text(m, "\t%s %%%s20, %%%s%u, %%%s%u, %%%s%u;\n", s->text, r, r, k == 0 ? 1 : 2, r, k == 1 ? 1 : 2, r, k == 2 ? 1 : 2);
+		make_text(m, "\t%s %%%s20, %%%s%u, %%%s%u, %%%s%u;\n", s->text, r, r, k == 0 ? 1 : 2, r, k == 1 ? 1 : 2, r,
+			k == 2 ? 1 : 2);
 		store_result(m, f, 20);
 	}
 	make_end(m);

@@ -46,7 +46,8 @@ allocate(struct maker *m, const struct spelling *s)
 	const char *bits = wide ? "u64" : "u32", *r = wide ? "q" : "r";
 	make_begin(m, s, NULL, 256);
 	make_text(m, "\tand.b32 %%r1, %%t, 7;\n\tmad.lo.u32 %%r1, %%r1, 8, 16;\n\tcvt.u64.u32 %%q1, %%r1;\n");
-	make_text(m, "\tstacksave.%s %%%s10;\n\talloca.%s %%%s11, %%%s1;\n\talloca.%s %%%s12, 64, 32;\n", bits, r, bits, r, r, bits, r);
+	make_text(m, "\tstacksave.%s %%%s10;\n\talloca.%s %%%s11, %%%s1;\n\talloca.%s %%%s12, 64, 32;\n", bits, r, bits, r, r,
+		bits, r);
 	make_text(m, "\tst.local.u32 [%%%s11], %%t;\n\tst.local.u32 [%%%s11+12], %%t;\n\tst.local.u32 [%%%s12], %%lane;\n"
 		"\tst.local.u32 [%%%s12+60], %%lane;\n", r, r, r, r);
 	for (unsigned k = 0; k < 4; k++) {
