@@ -355,3 +355,24 @@ KERNEL(function_with_shared_memory) { EACH(t, n) y[t] = 2 * sum_of(x, 64); }
 KERNEL(pipeline_of_barriers) { for (int t = 64; t < n; t++) EACH(k, 6) y[t] += x[(127 - t + k) % 128]; }
 KERNEL(strided_bank_free_tile) { EACH(i, n) y[i] = x[i / 64 * 64 + i % 8 * 8 + i % 64 / 8]; }
 KERNEL(double_precision_sum) { EACH(t, n) y[t] = sum_of(x, 64); }
+KERNEL(volatile_turns)
+{
+	w[0] = 8;
+	EACH(b, 8)
+		w[8] += (uint32_t)x[b * 64];
+}
+KERNEL(volatile_mailbox)
+{
+	EACH(i, 4)
+		y[32] += x[i] + 1;
+	w[8] = (uint32_t)x[3] + 1;
+}
+KERNEL(volatile_look_back)
+{
+	uint32_t sum = 0;
+	EACH(b, 8) {
+		w[b] = sum += (uint32_t)x[b * 64];
+		w[16 + b] = 1;
+	}
+}
+KERNEL(volatile_under_a_lock) { w[8] = 8; }

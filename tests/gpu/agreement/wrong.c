@@ -81,3 +81,5 @@ KERNEL(atomics_of_block_scope) { w[0] = 256; }
 KERNEL(lock_without_fence) { w[1] = 4; }
 KERNEL(flag_is_plain) { EACH(b, 4) w[8 + b] = 5; w[0] = 3; }
 KERNEL(block_reads_what_a_warp_writes) { EACH(t, n) y[t] = x[t] + x[t ^ 32]; }
+KERNEL(volatile_sum) { EACH(b, 8) w[0] += (uint32_t)x[b * 64] + 1; }
+KERNEL(volatile_count) { EACH(t, n) y[t] = 8; }
