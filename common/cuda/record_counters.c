@@ -65,7 +65,7 @@ look_at_object(struct dl_phdr_info *info, size_t size, void *unused)
 }
 
 bool
-counters_watch(const void *function)
+record_counters_watch(const void *function)
 {
 	watched.function = function;
 	dl_iterate_phdr(look_at_object, NULL);
@@ -77,7 +77,7 @@ counters_watch(const void *function)
 }
 
 void
-counters_note(void)
+record_counters_note(void)
 {
 	uint8_t *oldest = watched.note[0], *to = oldest;
 
@@ -110,7 +110,7 @@ is_pointer(const uint8_t *at)
 }
 
 bool
-counters_jump(uint32_t calls)
+record_counters_jump(uint32_t calls)
 {
 	bool any = false;
 	size_t at = 0;

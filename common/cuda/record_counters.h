@@ -6,11 +6,11 @@
 #include <stdint.h>
 
 /* Looks at the writable memory of the object that holds this function. False: too much, or none. */
-bool counters_watch(const void *function);
+bool record_counters_watch(const void *function);
 /* After each of three calls that follow each other. */
-void counters_note(void);
+void record_counters_note(void);
 /* Moves each word that changed by the same in the last two calls by that much for each of `calls` more; pointers stay.
  * False: there is none. */
-bool counters_jump(uint32_t calls);
+bool record_counters_jump(uint32_t calls);
 
 #endif

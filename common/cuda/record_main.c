@@ -238,17 +238,17 @@ call_with_counters_ahead(void (*entry)(void **))
 	struct rlimit cpu = { 2, 3 };
 
 	setrlimit(RLIMIT_CPU, &cpu);
-	if (!counters_watch((const void *)(uintptr_t)entry) || !recorder.repeat())
+	if (!record_counters_watch((const void *)(uintptr_t)entry) || !recorder.repeat())
 		recorder.finish();
 	for (unsigned i = 0; i < 3 + sizeof ahead / sizeof *ahead; i++) {
-		if (i >= 3 && !counters_jump(ahead[i - 3]))
+		if (i >= 3 && !record_counters_jump(ahead[i - 3]))
 			break;
 		recorder.again();
 		enter(entry, 0);
 		if (recorder.enough())
 			break;
 		if (i < 3)
-			counters_note();
+			record_counters_note();
 	}
 	recorder.finish_repeated();
 	_exit(0);
