@@ -76,7 +76,7 @@ bench_pack(const struct bench_request *r, bool counted, struct message *m, struc
 	plan_write(r->recording->plan, &m->part[1]);
 	if (gpu_add_file(r->folder, "device.ptx", &m->part[2], err) || gpu_add_file(r->folder, "device.fatbin", &m->part[3], err))
 		return -1;
-	if (!r->baseline_id)
+	if (!r->baseline_id || r->missing)
 		return 0;
 	plan_write(r->baseline_recording->plan, &m->part[5]);
 	return gpu_add_file(r->baseline_folder, "device.ptx", &m->part[6], err)
@@ -115,7 +115,9 @@ baseline_json(const struct bench_request *r, const json_t *report)
 	json_t *out = json_pack("{s:s, s:s}", "kind", "first_correct", "solution_id",
 		r->baseline_id ? r->baseline_id : r->solution_id);
 
-	if (!r->baseline_id)
+	if (r->missing)
+		json_object_set_new(out, "missing", rec_json_text(r->missing, strlen(r->missing)));
+	if (!r->baseline_id || r->missing)
 		return out;
 	copy_number(report, "baseline_us", out, "median_us");
 	if (own >= BENCH_LEAST_RATIO_US && other >= BENCH_LEAST_RATIO_US)

@@ -19,8 +19,9 @@ struct bench_request {
 	const char *solution_id;
 	const char *folder;			/* of the build */
 	const struct cuda_recording *recording;
-	/* The task's first correct solution; NULL: it is this one. */
-	const char *baseline_id, *baseline_folder;
+	/* The task's first correct solution; NULL: it is this one. missing: why there is no time of it; then it is neither
+	 * built nor run, and outputs are not compared with its. */
+	const char *baseline_id, *missing, *baseline_folder;
 	const struct cuda_recording *baseline_recording;
 	struct store *store;			/* takes the samples */
 	int noise_pairs;			/* of the solution against itself; 0: 50 */

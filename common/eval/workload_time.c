@@ -26,11 +26,13 @@ first_correct(struct session *s, struct buf *source, struct buf *err)
 
 struct baseline {
 	char id[HASH_ID_HEX];
+	struct buf missing;	/* why it cannot be timed any more */
 	struct cuda_build build;
 	struct cuda_recording recording;
 };
 
-/* Builds and records another solution for the same call. 0, or -1: ours, as what was correct once still is. */
+/* Builds and records another solution for the same call. What was correct once may be refused now, by another toolkit or
+ * by checks that are newer; that says nothing about who is timed against it. 0, or -1: ours. */
 static int
 prepare_baseline(const struct session *s, const char *source, const struct cuda_argument *arguments, int count,
 	struct baseline *b, struct buf *err)
@@ -39,11 +41,12 @@ prepare_baseline(const struct session *s, const char *source, const struct cuda_
 
 	eval_solution_id(s->task->id, source, b->id);
 	if (status == 0 && b->build.verdict != CUDA_OK)
-		status = buf_err(err, "the baseline %s no longer builds", b->id);
-	if (status == 0)
+		buf_addf(&b->missing, "it no longer builds (%s)", cuda_verdict_name(b->build.verdict));
+	else if (status == 0)
 		status = cuda_record(b->build.folder, arguments, count, s->eval->profile, NULL, &b->recording, err);
-	if (status == 0 && b->recording.verdict != CUDA_OK)
-		status = buf_err(err, "the baseline %s does not run on this workload: %s", b->id, buf_str(&b->recording.reason));
+	if (status == 0 && !b->missing.len && b->recording.verdict != CUDA_OK)
+		buf_addf(&b->missing, "it is no longer recorded (%s): %s", cuda_verdict_name(b->recording.verdict),
+			buf_str(&b->recording.reason));
 	return status;
 }
 
@@ -67,7 +70,7 @@ workload_time(struct session *s, const struct question *q, json_t **evaluation, 
 {
 	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
 	struct cuda_recording recording = CUDA_RECORDING_INIT;
-	struct baseline baseline = { "", CUDA_BUILD_INIT, CUDA_RECORDING_INIT };
+	struct baseline baseline = { "", BUF_INIT, CUDA_BUILD_INIT, CUDA_RECORDING_INIT };
 	struct bench_request request = { .task = q->task, .workload = q->workload, .key = { s->eval->seed, q->trial, q->source },
 		.solution_id = q->solution, .folder = s->build.folder, .recording = &recording, .store = s->eval->store };
 	struct buf source = BUF_INIT;
@@ -82,6 +85,7 @@ workload_time(struct session *s, const struct question *q, json_t **evaluation, 
 		if (status == 0 && strcmp(buf_str(&source), q->source)) {
 			status = prepare_baseline(s, buf_str(&source), arguments, count, &baseline, err);
 			request.baseline_id = baseline.id;
+			request.missing = baseline.missing.len ? buf_str(&baseline.missing) : NULL;
 			request.baseline_folder = baseline.build.folder;
 			request.baseline_recording = &baseline.recording;
 		}
@@ -91,6 +95,7 @@ workload_time(struct session *s, const struct question *q, json_t **evaluation, 
 	cuda_recording_release(&recording);
 	cuda_recording_release(&baseline.recording);
 	cuda_build_release(&baseline.build);
+	buf_release(&baseline.missing);
 	buf_release(&source);
 	return status;
 }

@@ -232,6 +232,8 @@ static const struct field timing_baseline[] = {
 	{ "ratio", KIND_NUMBER, .flags = NULLABLE | NOT_NEGATIVE,
 		.about = "time of this solution over the baseline's: trimmed mean of the pairs; none below 10 us" },
 	{ "interval", KIND_NUMBER, .flags = ARRAY | NULLABLE, .about = "95%: low, high" },
+	{ "missing", KIND_STRING, .flags = NULLABLE | NONEMPTY,
+		.about = "why it was not timed: it no longer builds, or is no longer recorded" },
 	{ 0 }
 };
 static const struct field timing_host_check[] = {

@@ -87,6 +87,43 @@ candidates_get_their_verdicts(void **unused)
 	expect("standin_dies", "RUNTIME_ERROR", "kernel standin_dies: it took the GPU's process down");
 }
 
+/* What was right once may not build any more: then the others are judged and timed without it, and the record says why. */
+static void
+a_baseline_that_no_longer_builds_is_missing(void **unused)
+{
+	static const char broken[] = "no CUDA at all";
+	struct buf err = BUF_INIT;
+	struct eval_summary summary;
+	struct store *store;
+	struct hash_id_state *state = hash_id_start();
+	json_t *section = json_deep_copy(task->json);
+	char id[HASH_ID_HEX];
+
+	(void)unused;
+	json_object_set_new(section, "id", json_string("0123456789abcdef0123456789abcdef"));
+	struct task *other = task_load(section, &err);
+	assert_non_null(other);
+	hash_id_text(state, other->id);
+	hash_id_text(state, "cuda-sm_90");
+	hash_id_end(state, id);
+	store = store_open(eval_args.store, &err);
+	assert_non_null(store);
+	assert_int_equal(store_put(store, "baselines", id, broken, sizeof broken - 1, &err), 0);
+	store_close(store);
+	char *source = source_of("standin_works", 3);
+	json_t *list = NULL;
+	assert_int_equal(eval_solution(engine, other, source, EVAL_ALL, &list, &summary, &err), 0);
+	assert_string_equal(summary.status, "PASSED");
+	json_t *baseline = json_object_get(json_object_get(json_array_get(list, json_array_size(list) - 1), "timing"), "baseline");
+	assert_non_null(strstr(rec_json_string(baseline, "missing", ""), "no longer builds (COMPILE_ERROR)"));
+	assert_null(json_object_get(baseline, "median_us"));
+	json_decref(list);
+	json_decref(section);
+	task_free(other);
+	free(source);
+	buf_release(&err);
+}
+
 /* The first that is right is the baseline of the others. What the clock says here means nothing. */
 static void
 a_bench_workload_is_timed(void **unused)
@@ -273,6 +310,7 @@ main(void)
 		cmocka_unit_test(code_is_built_for_the_gpu),
 		cmocka_unit_test(candidates_get_their_verdicts),
 		cmocka_unit_test(a_bench_workload_is_timed),
+		cmocka_unit_test(a_baseline_that_no_longer_builds_is_missing),
 		cmocka_unit_test(what_a_kernel_prints_is_no_answer),
 		cmocka_unit_test(a_hang_is_killed_and_not_kept),
 		cmocka_unit_test(a_fault_leaves_others_alone),
