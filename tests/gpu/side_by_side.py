@@ -170,9 +170,10 @@ def main():
         return
     done = theirs(a.file[:a.other], a.warm, a.seconds, a.lock)
     cold, warm = (summary_of(which, done[which]) for which in done)
-    for which, other, phases in (("cold cache", cold, ["one by one, cold", "all at once, cold"]),
-                                 ("builds cached", warm, ["one by one, builds cached", "all at once, builds cached"]),
-                                 ("evaluations stored; the other side's builds cached", warm, ["one by one, evaluations stored", "all at once, evaluations stored"])):
+    rows = (("cold", "cold cache", cold), ("builds cached", "builds cached", warm),
+            ("evaluations stored", "evaluations stored; the other side's builds cached", warm))
+    for ending, which, other in rows:
+        phases = [f"{how}, {ending}" for how in ("one by one", "all at once")]
         for phase in phases:
             if other and phase in mine:
                 each = mine[phase]["seconds_each"]
