@@ -55,6 +55,8 @@ forge(enum admit_fake fake, const struct tensor *source, struct tensor *out)
 	for (int64_t i = 0; i < count; i++) {
 		if (fake == ADMIT_ZEROS || fake == ADMIT_CONSTANT || (fake == ADMIT_HALF && i >= count / 2))
 			tensor_set(out, i, everywhere);
+		else if (fake == ADMIT_SCALED)
+			tensor_set(out, i, dtype_is_float(out->dtype) ? 1.25 * tensor_get(source, i) : tensor_get(source, i) + 1);
 		else
 			copy_value(source, i, out, i);
 	}
@@ -79,10 +81,17 @@ passes(const struct task *t, const struct task_workload *w, int output, enum adm
 /* One output: an identity may be one of any input. */
 static int
 output_passes(const struct task *t, const struct task_workload *w, int output, enum admit_fake fake,
-	const struct tensor *inputs, const struct tensor *expected, const struct tensor *others, struct buf *err)
+	const struct tensor *inputs, const struct tensor *expected, const struct tensor *others, const struct tensor *sampled,
+	struct buf *err)
 {
-	if (fake != ADMIT_IDENTITY)
-		return passes(t, w, output, fake, fake == ADMIT_HALF ? &expected[output] : &others[output], &expected[output], err);
+	/* Half of the inputs is enough for the largest one, say, of all. */
+	if (fake == ADMIT_SAMPLE && !dtype_is_float(t->output[output].dtype))
+		return 0;
+	if (fake != ADMIT_IDENTITY) {
+		bool from_answer = fake == ADMIT_HALF || fake == ADMIT_SCALED;
+		const struct tensor *source = from_answer ? expected : fake == ADMIT_SAMPLE ? sampled : others;
+		return passes(t, w, output, fake, &source[output], &expected[output], err);
+	}
 	for (int i = input_like(t, inputs, &expected[output], 0); i >= 0; i = input_like(t, inputs, &expected[output], i + 1)) {
 		int status = passes(t, w, output, fake, &inputs[i], &expected[output], err);
 		if (status)
@@ -91,14 +100,24 @@ output_passes(const struct task *t, const struct task_workload *w, int output, e
 	return 0;
 }
 
+void
+admit_mix(const struct task *t, const struct tensor *inputs, struct tensor *others)
+{
+	/* Integers may be offsets or indices, which make sense together only. */
+	for (int i = 0; i < t->inputs; i++)
+		for (int64_t k = 0; dtype_is_float(t->input[i].dtype) && k < tensor_elements(&inputs[i]); k++)
+			if (((uint64_t)k + 1) * 0x9e3779b97f4a7c15 >> 63)
+				copy_value(&inputs[i], k, &others[i], k);
+}
+
 int
-admit_try(const struct task *t, const struct task_workload *w, const struct tensor *inputs,
-	const struct tensor *expected, const struct tensor *others, struct admit *admit, struct buf *err)
+admit_try(const struct task *t, const struct task_workload *w, const struct tensor *inputs, const struct tensor *expected,
+	const struct tensor *others, const struct tensor *sampled, struct admit *admit, struct buf *err)
 {
 	for (int fake = 0; fake < ADMIT_FAKES; fake++)
 		for (int i = 0; i < t->outputs && !admit->caught[fake]; i++) {
 			int status = tensor_elements(&expected[i]) == 0 ? 1
-				: output_passes(t, w, i, (enum admit_fake)fake, inputs, expected, others, err);
+				: output_passes(t, w, i, (enum admit_fake)fake, inputs, expected, others, sampled, err);
 			if (status < 0)
 				return -1;
 			admit->caught[fake] = status == 0;
@@ -115,6 +134,8 @@ admit_verdict(const struct admit *admit, const char **code, struct buf *err)
 		[ADMIT_OTHER] = { "inputs_unused", "writes the answers to other inputs" },
 		[ADMIT_IDENTITY] = { "identity_passes", "copies an input" },
 		[ADMIT_HALF] = { "half_passes", "leaves zeros in the second half of the output" },
+		[ADMIT_SCALED] = { "tolerance_too_wide", "writes the answers and a quarter of them" },
+		[ADMIT_SAMPLE] = { "sample_passes", "reads half of the elements of its inputs" },
 	};
 
 	for (int fake = 0; fake < ADMIT_FAKES; fake++) {

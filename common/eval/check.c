@@ -1,6 +1,7 @@
 /* A task before anyone solves it. In: a task. Out: whether its forms and examples say the same thing.
  * Two executable forms run on generated inputs of every check workload; examples run against the oracle. */
 #include <math.h>
+#include <string.h>
 
 #include "eval/admit.h"
 #include "eval/eval.h"
@@ -50,18 +51,44 @@ try_fakes(struct eval *e, const struct task *t, const struct task_workload *w, c
 	const struct tensor *expected, struct admit *admit, const char **code, struct buf *err)
 {
 	struct inputs_key key = { 0, 1, "" };
-	struct tensor other_inputs[TASK_MAX_TENSORS], others[TASK_MAX_TENSORS];
+	struct tensor other_inputs[TASK_MAX_TENSORS], others[TASK_MAX_TENSORS], sampled[TASK_MAX_TENSORS];
+	bool math = t->math_spec != NULL;
 
 	if (inputs_make(t, w, &key, other_inputs, err))
 		return ORACLE_INFRASTRUCTURE;
-	enum oracle_status status = oracle_run(eval_oracle(e), t, w->axes, t->math_spec != NULL, other_inputs, others, code,
-		err);
+	enum oracle_status status = oracle_run(eval_oracle(e), t, w->axes, math, other_inputs, others, code, err);
 	if (status == ORACLE_OK) {
-		if (admit_try(t, w, inputs, expected, others, admit, err))
-			status = ORACLE_INFRASTRUCTURE;
+		admit_mix(t, inputs, other_inputs);
+		status = oracle_run(eval_oracle(e), t, w->axes, math, other_inputs, sampled, code, err);
+		if (status == ORACLE_OK) {
+			if (admit_try(t, w, inputs, expected, others, sampled, admit, err))
+				status = ORACLE_INFRASTRUCTURE;
+			release_all(sampled, t->outputs);
+		}
 		release_all(others, t->outputs);
 	}
 	release_all(other_inputs, t->inputs);
+	return status;
+}
+
+/* A reference that draws random numbers, or reads what it did not write, is no oracle. */
+static enum oracle_status
+repeat_reference(struct eval *e, const struct task *t, const struct task_workload *w, const struct tensor *inputs,
+	const struct tensor *first, const char **code, struct buf *err)
+{
+	struct tensor again[TASK_MAX_TENSORS];
+	enum oracle_status status = oracle_run(eval_oracle(e), t, w->axes, false, inputs, again, code, err);
+
+	if (status != ORACLE_OK)
+		return status;
+	for (int i = 0; i < t->outputs && status == ORACLE_OK; i++)
+		if (memcmp(first[i].data, again[i].data, first[i].bytes)) {
+			*code = "reference_not_repeatable";
+			buf_err(err, "%s gives other values of '%s' when it runs again on workload '%s'",
+				t->reference_is_torch ? "reference.py" : "reference.c", first[i].name, w->name);
+			status = ORACLE_REFUSED;
+		}
+	release_all(again, t->outputs);
 	return status;
 }
 
@@ -82,6 +109,8 @@ check_workload(struct eval *e, const struct task *t, const struct task_workload 
 		if (both && status == ORACLE_OK) {
 			status = compare_forms(t, w, one, other, code, err);
 			release_all(other, t->outputs);
+		} else if (!both && t->reference) {
+			status = repeat_reference(e, t, w, inputs, one, code, err);
 		}
 		if (status == ORACLE_OK)
 			status = try_fakes(e, t, w, inputs, one, admit, code, err);

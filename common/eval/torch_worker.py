@@ -347,6 +347,7 @@ class Worker:
                 self.packets.close()
                 for other, _ in self.children.values():
                     other.close()
+                torch.seed()    # so that a module which draws random numbers is found out
                 work(stream, bytes(request), part)
             finally:
                 os._exit(0)
