@@ -36,76 +36,6 @@ poison_outputs(struct worker *w)
 	}
 }
 
-static bool
-is_variable(const struct worker *w, uint32_t symbol)
-{
-	const struct ptx_symbol *found = ptx_symbol_find(w->module, w->plan->symbol[symbol].name);
-
-	return found && found->space == PTX_SPACE_GLOBAL;
-}
-
-/* Appends the bytes of all variables that kernels can write. */
-static void
-copy_variables(const struct worker *w, struct buf *out)
-{
-	for (uint32_t i = 0; i < w->plan->symbols; i++)
-		if (is_variable(w, i))
-			buf_add(out, (const void *)w->plan->symbol[i].address, w->plan->symbol[i].bytes);
-}
-
-/* How variables moved over two stretches of calls of the same kind. */
-enum motion {
-	STILL, STEADY,		/* each word by the same step, or there and back */
-	IRREGULAR
-};
-
-static enum motion
-motion(const struct buf *first, const struct buf *second, const struct buf *third)
-{
-	enum motion found = STILL;
-
-	for (size_t at = 0; at + 4 <= first->len; at += 4) {
-		uint32_t a, b, c;
-
-		memcpy(&a, first->data + at, 4);
-		memcpy(&b, second->data + at, 4);
-		memcpy(&c, third->data + at, 4);
-		if (a == b && b == c)
-			continue;
-		if (b - a != c - b && a != c)
-			return IRREGULAR;
-		found = STEADY;
-	}
-	return found;
-}
-
-/* Puts words of variables where `times` more stretches would have them, of those that moved by one step in both. */
-static void
-extrapolate_variables(const struct worker *w, const struct buf *first, const struct buf *second, const struct buf *third,
-	uint32_t times)
-{
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < w->plan->symbols; i++) {
-		const struct ptxinfo_symbol *symbol = &w->plan->symbol[i];
-
-		if (!is_variable(w, i))
-			continue;
-		for (uint64_t offset = 0; offset + 4 <= symbol->bytes; offset += 4) {
-			uint32_t a, b, c;
-
-			memcpy(&a, first->data + at + offset, 4);
-			memcpy(&b, second->data + at + offset, 4);
-			memcpy(&c, third->data + at + offset, 4);
-			if (b - a != c - b)
-				continue;
-			c += times * (c - b);
-			memcpy((char *)symbol->address + offset, &c, 4);
-		}
-		at += symbol->bytes;
-	}
-}
-
 /* One more call, uncounted. False when it failed, with the reason and, for behind it, where that was. */
 static bool
 call_again(struct worker *w, const struct buf *inputs)
@@ -213,7 +143,7 @@ call_others_and_first(struct worker *w, const struct buf *first, struct buf *var
 	    !same_outputs(w, first, "a call of solve() gives other outputs when one with other inputs came before it: it "
 			"depends on what that one left in device memory"))
 		return false;
-	copy_variables(w, variables);
+	worker_copy_variables(w, variables);
 	return true;
 }
 
@@ -231,7 +161,7 @@ call_many_times(struct worker *w, const struct buf *first, const struct buf vari
 	for (int call = 0; same && call < CALLS && w->repeated < limit; call++)
 		same = call_again(w, &w->inputs) && same_outputs(w, first, what);
 	for (size_t k = 0; same && k < sizeof ahead / sizeof *ahead; k++) {
-		extrapolate_variables(w, &variables[0], &variables[1], &variables[2], ahead[k]);
+		worker_motion(w, variables, ahead[k]);
 		same = call_again(w, &w->inputs) && same_outputs(w, first, what);
 	}
 }
@@ -250,7 +180,7 @@ call_with_variables(struct worker *w, const struct buf *first)
 		if (went && k == 1 && !memcmp(variables[0].data, variables[1].data, variables[0].len))
 			goto out;
 	}
-	if (went && motion(&variables[0], &variables[1], &variables[2]) == IRREGULAR) {
+	if (went && worker_motion(w, variables, 0) == MOTION_NO_RULE) {
 		w->keeps_state = true;
 		buf_adds(&w->reason, "solve() keeps something in device memory that changes from call to call in no regular way: "
 			"what later calls make of it cannot be foreseen");
@@ -269,16 +199,14 @@ void
 worker_repeat_call(struct worker *w)
 {
 	struct buf first = BUF_INIT;
-	bool has_variables = false, same;
+	bool same;
 
 	copy_outputs(w, &first, false);
-	for (uint32_t i = 0; i < w->plan->symbols; i++)
-		has_variables = has_variables || is_variable(w, i);
 	bool went = call_in_other_orders(w, &first, &same) && (same || call_again(w, &w->inputs));
 	if (went && !same)
 		went = same_outputs(w, &first, "a second call of solve() with the same arguments gives other outputs: it depends on "
 			"what the first one left in device memory");
-	if (went && has_variables)
+	if (went && worker_has_variables(w))
 		call_with_variables(w, &first);
 	copy_outputs(w, &first, true);
 	buf_release(&first);

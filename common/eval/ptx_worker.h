@@ -1,5 +1,6 @@
 /* What the files of the PTX worker share: ptx_main.c reads the job and puts memory where the plan has it, ptx_plan.c runs
- * the plan, ptx_repeat.c runs it again and again, ptx_report.c says what came of it. Not for other programs. */
+ * the plan, ptx_repeat.c runs it again and again, ptx_motion.c sees how variables move by that, ptx_report.c says what
+ * came of it. Not for other programs. */
 #ifndef EVAL_PTX_WORKER_H
 #define EVAL_PTX_WORKER_H
 
@@ -61,6 +62,16 @@ void worker_check_filled_once(struct worker *w);
 /* ---- ptx_repeat.c */
 /* Calls solve() again, in other orders and with other inputs in between: sets keeps_state, reordered, or a failure. */
 void worker_repeat_call(struct worker *w);
+
+/* ---- ptx_motion.c */
+bool worker_has_variables(const struct worker *w);
+/* Appends the bytes of all variables that kernels can write. */
+void worker_copy_variables(const struct worker *w, struct buf *out);
+/* How the variables moved over stretches of the same calls, by their bytes after three of them: not at all, each by a step
+ * that stays the same (or there and back), or by no rule. times: puts those with a step as far ahead as so many more
+ * stretches would; 0: leaves them. */
+enum motion { MOTION_NONE, MOTION_STEADY, MOTION_NO_RULE };
+enum motion worker_motion(const struct worker *w, const struct buf variables[3], uint32_t times);
 
 /* ---- ptx_report.c */
 /* FOLDER/report.json, and FOLDER/outputs.bin with FOLDER/reordered.bin. */
