@@ -38,6 +38,11 @@ sources = {
     "only80": source % {"add": "ARCH == 800 ? 0.5f : 9", "bytes": "1024"},
     "only89": source % {"add": "ARCH == 890 ? 0.5f : 9", "bytes": "1024"},
     "large": source % {"add": "0.5f", "bytes": "200 * 1024"},
+    "clusters": source.replace("affine<<<(unsigned)((N + 255) / 256), 256, bytes, stream>>>(x, y, N);", """
+	cudaLaunchAttribute cluster = { cudaLaunchAttributeClusterDimension };
+	cluster.val.clusterDim = { 2, 1, 1 };
+	cudaLaunchConfig_t config = { dim3((unsigned)((N + 511) / 512) * 2), dim3(256), (size_t)bytes, stream, &cluster, 1 };
+	cudaLaunchKernelEx(&config, affine, x, y, N);""") % {"add": "0.5f", "bytes": "1024"},
     "asks": source.replace("int bytes = ", """int device = 0, major = 0, minor = 0;
 	cudaGetDevice(&device);
 	cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
@@ -79,9 +84,11 @@ P
 	[ "$(verdict only89)" = "ptx-sm_90 INCORRECT_NUMERICAL" ]
 }
 
-@test "a block gets the shared memory of that architecture, and host code is told of such a GPU" {
+@test "a block gets the shared memory and the clusters of that architecture, and host code is told of such a GPU" {
 	[ "$(verdict large)" = "ptx-sm_90 PASSED" ]
 	[ "$(verdict large --arch sm_80)" = "ptx-sm_80 RUNTIME_ERROR" ]
+	[ "$(verdict clusters)" = "ptx-sm_90 PASSED" ]
+	[ "$(verdict clusters --arch sm_89)" = "ptx-sm_89 RUNTIME_ERROR" ]
 	[ "$(verdict asks)" = "ptx-sm_90 PASSED" ]
 	[ "$(verdict asks --arch sm_89)" = "ptx-sm_89 PASSED" ]
 }

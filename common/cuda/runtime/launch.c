@@ -211,6 +211,9 @@ check_launch(const struct function *f, const struct launch *l, const char **why)
 	*why = "the block has more threads than the kernel's registers allow";
 	if (threads > occupancy_max_threads(&r))
 		return cudaErrorLaunchOutOfResources;
+	*why = "this GPU knows no clusters";
+	if (cx && !back_profile()->attribute[cudaDevAttrClusterLaunch])
+		return cudaErrorNotSupported;
 	*why = "the grid is no multiple of the cluster, or the cluster is not the one that the kernel requires";
 	if ((cx || cy || cz) && (!cx || !cy || !cz || l->grid.x % cx || l->grid.y % cy || l->grid.z % cz))
 		return cudaErrorInvalidClusterSize;
