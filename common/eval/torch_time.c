@@ -109,7 +109,7 @@ ask_version(struct torch_times *times, struct buf *err)
 		times->version = xstrdup(version);
 	if (version && !json_is_string(json_object_get(about, "cuda")))
 		buf_addf(&times->why_not, "torch %s of %s has no CUDA", version, times->python);
-	else if (!version && !times->why_not.len)
+	else if (!version && status == 0 && !times->why_not.len)
 		buf_addf(&times->why_not, "%s has no torch", times->python);
 	times->asked = status == 0;
 	if (stream >= 0)
