@@ -11,6 +11,8 @@ enum { MAX_THREADS = 1024, PAGE_BYTES = 4096 };
 /* What else takes time counts against the budget too, as the lane instructions that would take about as long: else a
  * plan of empty blocks or of memsets meets the wall clock, which is no verdict. */
 enum { COST_OF_BLOCK = 32, BYTES_PER_COST = 64 };
+/* Where clocks start in another order: long after any date that a kernel may wait for, and any uptime. */
+#define LATER_NS 9000000000000000000ull
 
 static void
 add_counters(struct ptx_counters *total, const struct ptx_counters *one)
@@ -79,7 +81,7 @@ static void
 launch(struct worker *w, const struct plan_launch *l)
 {
 	struct ptx_options options = { .checked = w->checked, .racecheck = w->checked, .max_findings = MAX_FINDINGS,
-		.schedule = w->schedule };
+		.schedule = w->schedule, .clock_start = w->other_streams ? LATER_NS : 0 };
 	struct ptx_launch how = { .kernel = w->plan->kernel[l->kernel].name, .dynamic_shared = l->dynamic_shared_bytes,
 		.params = l->arguments, .params_bytes = l->argument_bytes, .cooperative = l->cooperative,
 		.max_resident = resident_blocks(w, l) };

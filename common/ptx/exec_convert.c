@@ -58,10 +58,10 @@ move_local(const struct insn *i, struct warp *w, uint32_t mask, uint32_t wide)
 	}
 }
 
-/* The clock counts warp instructions: it moves, and is the same in every run. */
+/* The clocks count warp instructions, from where the options have them start: they move, and are the same in every run. */
 HANDLER(mov_clock)
 {
-	uint64_t now = w->core->counters.warp_instructions >> (i->sub ? 32 : 0);
+	uint64_t now = (w->core->counters.warp_instructions + w->core->options.clock_start) >> (i->sub ? 32 : 0);
 	UNUSED(wide);
 	EACH_IN(mask, l) {
 		if (i->size == 8)

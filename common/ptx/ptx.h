@@ -75,6 +75,7 @@ struct ptx_options {
 	uint32_t quantum;		/* warp instructions before the next warp runs; 0: 512 */
 	uint64_t schedule;		/* seed of the order of blocks and warps and of the length of their turns; 0: the plain
 					 * order. Any order is one that a GPU may take, so right kernels do not care */
+	uint64_t clock_start;		/* what %clock64 and %globaltimer start from */
 	const struct roofline_gpu *profile;	/* also profile launches, for this GPU (slower); NULL: no */
 };
 
