@@ -244,28 +244,28 @@ hostile_modules_get_a_reason(void **unused)
 		{ "return torch.empty(4, x.dtype, 'cuda')", "reference.py fails: output y has the shape [4] where the task has [5000]" },
 		{ "os._exit(0)", "reference.py ended the program instead of returning: it ended the process" },
 		{ "os.kill(os.getpid(), 11)", "reference.py ended the program instead of returning: signal 11" },
-		{ "os.kill(os.getppid(), 9)\n        time.sleep(9)",
+		{ "os.kill(os.getppid(), 9)\n        time.sleep(60)",
 		  "reference.py ended the Python that ran it: signal 9 (Killed)" },
 		{ "while True: pass", "reference.py does not return" },
 		/* Whatever it finds to write on: an answer that is made up. */
 		{ "for fd in range(3, 99):\n            try: os.write(fd, bytes([6] + [0] * 8) + bytes([0, 2] + [0] * 7) + b'[]')\n"
-		  "            except OSError: pass\n        time.sleep(9)", "what PyTorch answered is no list of times" },
+		  "            except OSError: pass\n        time.sleep(60)", "what PyTorch answered is no list of times" },
 		{ "for fd in range(3, 99):\n            try: os.write(fd, b'rubbish' * 9)\n            except OSError: pass\n"
-		  "        time.sleep(9)", "PyTorch's answer is out of order" },
+		  "        time.sleep(60)", "PyTorch's answer is out of order" },
 		/* 19 samples: one less than are taken. */
 		{ "text = b'{\"samples_us\":[' + b','.join([b'20.0'] * 19) + b'],\"queued\":true}'\n        for fd in range(3, 99):\n"
 		  "            try: os.write(fd, bytes([6] + [0] * 8) + bytes([0, len(text)] + [0] * 7) + text)\n"
-		  "            except OSError: pass\n        time.sleep(9)", "what PyTorch answered is no list of times" },
+		  "            except OSError: pass\n        time.sleep(60)", "what PyTorch answered is no list of times" },
 		{ "text = b'{\"samples_us\":[' + b','.join([b'20.0'] * 29 + [b'-1']) + b'],\"queued\":true}'\n"
 		  "        for fd in range(3, 99):\n"
 		  "            try: os.write(fd, bytes([6] + [0] * 8) + bytes([0, len(text)] + [0] * 7) + text)\n"
-		  "            except OSError: pass\n        time.sleep(9)", "what PyTorch answered is no list of times" },
+		  "            except OSError: pass\n        time.sleep(60)", "what PyTorch answered is no list of times" },
 	};
 	struct torch_times *times = times_of(TORCH_IF_POSSIBLE);
 	struct buf err = BUF_INIT;
 
 	(void)unused;
-	torch_ready_seconds = torch_samples_seconds = 3;
+	torch_ready_seconds = torch_samples_seconds = 10;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		json_t *timing = add(times, cases[i].forward, 0, &err);
 
