@@ -9,6 +9,7 @@
 
 #include "agent/hardware.h"
 #include "agent/policy.h"
+#include "eval/evaluation.h"
 #include "eval/torch_time.h"
 #include "rec/json.h"
 
@@ -288,6 +289,21 @@ first_failure(const struct task *t, const json_t *evaluations)
 	return NULL;
 }
 
+static void
+add_success(struct buf *out, const struct task *t, const json_t *evaluations)
+{
+	json_t *shown = json_array(), *e;
+	size_t i;
+
+	json_array_foreach((json_t *)evaluations, i, e)
+		if (is_shown(t, e))
+			json_array_append(shown, e);
+	buf_adds(out, "status: PASSED");
+	evaluation_race_warnings(shown, out);
+	buf_addc(out, '\n');
+	json_decref(shown);
+}
+
 void
 tools_describe(const struct task *t, const json_t *evaluations, struct buf *out)
 {
@@ -297,7 +313,7 @@ tools_describe(const struct task *t, const json_t *evaluations, struct buf *out)
 	if (failure)
 		add_failure(out, t, failure);
 	else
-		buf_adds(out, "status: PASSED\n");
+		add_success(out, t, evaluations);
 	json_array_foreach(evaluations, i, e) {
 		if (!is_shown(t, e) || strcmp(rec_json_string(e, "status", ""), "PASSED") != 0)
 			continue;

@@ -15,5 +15,7 @@ json_t *evaluation_start(const struct question *q, const char *status, const cha
 json_t *evaluation_of_run(const struct question *q, struct run_result *run);
 /* "PASSED" and the like. Borrowed. */
 const char *evaluation_status(const json_t *evaluation);
+/* Appends ", with N race warnings" for the most that one of the evaluations has, nothing for none. */
+void evaluation_race_warnings(const json_t *evaluations, struct buf *out);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/die.h"
 #include "base/footer.h"
 #include "eval/eval.h"
+#include "eval/evaluation.h"
 #include "eval/torch_time.h"
 #include "rec/filter.h"
 #include "rec/json.h"
@@ -97,20 +98,24 @@ best_solution(const struct verify *v)
 /* ---- the verdict */
 
 static void
-report(const struct verify *v, const json_t *solution, const struct eval_summary *summary)
+report(const struct verify *v, const json_t *solution, const struct eval_summary *summary, const json_t *evaluations)
 {
+	struct buf races = BUF_INIT;
 	const char *workload = rec_json_string(summary->decisive, "workload", "");
 	bool ok = strcmp(summary->status, "PASSED") == 0;
 
 	__atomic_add_fetch(&verified, 1, __ATOMIC_RELAXED);
 	__atomic_add_fetch(ok ? &passed : &failed, 1, __ATOMIC_RELAXED);
 	const char *why = rec_json_string(summary->decisive, "reason", "");
+	if (ok)
+		evaluation_race_warnings(evaluations, &races);
 	if (!ok)
 		warn("%s: solution %s: %s%s%s in the final verdict%s%.*s", v->task->name, rec_json_string(solution, "id", ""),
 			summary->status, *workload ? " on workload " : "", workload, *why ? ": " : "", (int)strcspn(why, "\n"), why);
-	else if (fresh || eval_args.schedule || source_path)
-		note("%s: solution %s: PASSED%s", v->task->name, rec_json_string(solution, "id", ""),
-			fresh ? " on fresh inputs" : eval_args.schedule ? " under another schedule" : "");
+	else if (fresh || eval_args.schedule || source_path || races.len)
+		note("%s: solution %s: PASSED%s%s", v->task->name, rec_json_string(solution, "id", ""),
+			fresh ? " on fresh inputs" : eval_args.schedule ? " under another schedule" : "", buf_str(&races));
+	buf_release(&races);
 }
 
 /* The time that was measured, beside what PyTorch takes. */
@@ -138,7 +143,7 @@ give_verdict(struct verify *v, const json_t *solution, json_t *finals, struct bu
 	if (eval_solution(v->eval, v->task, rec_json_string(solution, "source", ""), EVAL_ALL, &evaluations, &summary,
 			err) < 0)
 		return -1;
-	report(v, solution, &summary);
+	report(v, solution, &summary, evaluations);
 	report_time(v, solution, &summary);
 	json_array_foreach(evaluations, i, evaluation) {
 		json_t *final = json_copy(evaluation);

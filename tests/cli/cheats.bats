@@ -28,3 +28,33 @@ assert set(names) == {f[:-3] for f in os.listdir("tests/cheats") if f.endswith("
 print(len(names), "cheats")
 P
 }
+
+@test "a race within one warp passes, and is told" {
+	cat >"$BATS_TEST_TMPDIR/rows.cu" <<'C'
+#include <stdint.h>
+__global__ void row_sums(const float *x, const float *w, float *y, int64_t d)
+{
+	__shared__ float part[32];
+	float sum = 0;
+	for (int64_t i = threadIdx.x; i < d; i += 32)
+		sum += x[blockIdx.x * d + i] * w[i];
+	part[threadIdx.x] = sum;
+	if (threadIdx.x)
+		return;
+	for (int i = 1; i < 32; i++)
+		sum += part[i];
+	y[blockIdx.x] = sum;
+}
+extern "C" void solve(const float *x, const float *w, float *y, int64_t R, int64_t D, cudaStream_t stream)
+{
+	row_sums<<<(unsigned)R, 32, 0, stream>>>(x, w, y, D);
+}
+C
+	"$KM_OUT/bin/km-ingest" -q --store "$BATS_TEST_TMPDIR/store" -o "$BATS_TEST_TMPDIR/task.jsonl" tests/cheats/tasks/rows
+	run "$KM_OUT/bin/km-verify" --store "$BATS_TEST_TMPDIR/store" --source "$BATS_TEST_TMPDIR/rows.cu" \
+		-o "$BATS_TEST_TMPDIR/judged.jsonl" "$BATS_TEST_TMPDIR/task.jsonl"
+	echo "$output"
+	[ "$status" -eq 0 ]
+	[[ $output == *'PASSED, with 1 race warning'* ]]
+	grep -q '"severity":"warning"' "$BATS_TEST_TMPDIR/judged.jsonl"
+}
