@@ -5,7 +5,7 @@
 
 #include "ptx/machine.h"
 
-enum { MAX_STRING = 4096, MAX_SPEC = 24, MAX_DIGITS = 3, COST_OF_CALL = 64, COST_OF_CHARACTER = 4 };
+enum { MAX_STRING = 4096, MAX_SPEC = 24, MAX_DIGITS = 3, COST_OF_CALL = 1024, COST_OF_CHARACTER = 48 };
 
 /* Printing costs the budget what it takes in time, in lane instructions: a kernel that only prints would not end by it. */
 static void

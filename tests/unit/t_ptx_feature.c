@@ -450,6 +450,8 @@ test_print(void **state)
 	launch("print", 1, 1, 32, 1, 0, &p, sizeof p);
 	assert_string_equal(buf_str(ptx_output(rig.machine)), "thread 0 of print: -42  3.14 1234567890123 z ff%\n"
 		"thread 1 of print: -42  3.14 1234567890123 z ff%\n");
+	/* the budget is one of time, and a character takes longer than an instruction */
+	assert_in_range(rig.counters.budget_used, 2 * 5000, 2 * 20000);
 	ptx_clear_output(rig.machine);
 	launch("print", 1, 1, 1, 1, 0, &p, sizeof p);
 	assert_int_equal(ptx_output(rig.machine)->len, 49);
