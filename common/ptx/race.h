@@ -4,7 +4,10 @@
  * Order is happens-before, kept as vector clocks of warps. race->time only grows; every access bears the `now` of its
  * warp, which moves on whenever others may come to know of what the warp did. A warp knows, for each warp of its block
  * (and for each of the grid, once fences and flags between blocks are used), up to which stamp its accesses are over.
- * race.c keeps the clocks; shadow.c remembers the last write and the last reads of each piece of memory, and asks. */
+ * race.c keeps the clocks; shadow.c remembers the last write and the last reads of each piece of memory, and asks.
+ *
+ * Not looked at: accesses to shared memory of another block of the cluster, the order between generic and asynchronous
+ * accesses (a fence.proxy.async that lacks), and which lane of a warp it was that released: the whole warp counts. */
 #ifndef PTX_RACE_H
 #define PTX_RACE_H
 
