@@ -50,6 +50,11 @@ set_field(struct insn *i, uint16_t field, uint32_t value)
 		i->list[field - F_LIST] = value;
 }
 
+/* ---- reach.c */
+/* The functions, shared and local memory that the kernel of the image needs. False after decode_fail. */
+bool find_functions(struct decoder *d);
+
+/* ---- layout.c */
 /* Orders the blocks of the decoded function, gives its registers slots and appends it to the image. starts
  * maps statements to drafts. False after decode_fail. */
 bool layout_function(struct decoder *d, const uint32_t *starts);
