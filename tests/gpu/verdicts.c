@@ -315,11 +315,19 @@ count(struct group *g, bool same_verdict, const char *bits, bool explained)
 		*(explained ? &g->explained_bits : &g->other_bits) += 1;
 }
 
+static const char *
+label_of(const json_t *one)
+{
+	const json_t *solution = json_array_get(json_object_get(one, "solutions"), 0);
+
+	return rec_json_string(json_object_get(solution, "origin"), "author", "?");
+}
+
 static void
 compare_case(const json_t *cpu_case, const json_t *cuda_case, const char *builds)
 {
 	const json_t *solution = json_array_get(json_object_get(cpu_case, "solutions"), 0);
-	const char *label = rec_json_string(json_object_get(solution, "origin"), "author", "?");
+	const char *label = label_of(cpu_case);
 	struct verdict cpu = verdict_of(cpu_case), cuda = verdict_of(cuda_case);
 	const char *bits = compare_bits(cpu.all, cuda.all), *why = NULL;
 	bool same = !strcmp(cpu.status, cuda.status);
@@ -349,12 +357,11 @@ compare_case(const json_t *cpu_case, const json_t *cuda_case, const char *builds
 static const json_t *
 same_case(const json_t *list, const json_t *one)
 {
-	const char *id = rec_json_string(json_array_get(json_object_get(one, "solutions"), 0), "id", "");
 	const json_t *other;
 	size_t i;
 
 	json_array_foreach(list, i, other)
-		if (!strcmp(rec_json_string(json_array_get(json_object_get(other, "solutions"), 0), "id", "-"), id))
+		if (!strcmp(label_of(other), label_of(one)))
 			return other;
 	return NULL;
 }
