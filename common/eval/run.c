@@ -2,7 +2,9 @@
  * The report comes from a process that held the candidate's device code, so it is parsed as hostile. */
 #include "eval/run.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sysexits.h>
 
 #include "eval/eval.h"
 #include "rec/json.h"
@@ -127,6 +129,25 @@ add_tensors(const struct tensor *tensors, int count, struct buf *out)
 		buf_add(out, tensors[i].data, tensors[i].bytes);
 }
 
+/* Did the machine come upon a fault of its own, rather than want for memory or time? */
+static bool
+broke_down(const struct sandbox_result *ended)
+{
+	return (ended->cause == SANDBOX_SIGNALLED && ended->signal != SIGKILL) ||
+	    (ended->cause == SANDBOX_EXITED && ended->exit_status == EX_SOFTWARE);
+}
+
+/* A fault of ours is no reason to keep the verdicts of all others back. */
+static void
+refuse(const struct buf *said, struct run_result *result)
+{
+	const char *why = said->len ? buf_str(said) : "it said nothing";
+
+	result->status = "UNSUPPORTED";
+	buf_addf(&result->reason, "the PTX machine failed on this solution, twice: %.*s", (int)strcspn(why, "\n"), why);
+	result->findings = json_array();
+}
+
 int
 run_on_ptx(const struct task *t, const struct task_workload *w, const char *build_folder,
 	const struct cuda_recording *recording, const struct tensor *inputs, const struct tensor *others,
@@ -167,6 +188,19 @@ run_on_ptx(const struct task *t, const struct task_workload *w, const char *buil
 	struct sandbox_result ended;
 	if (sandbox_run(&job, &ended, err))
 		goto out;
+	if (broke_down(&ended)) {
+		buf_reset(&said);
+		buf_reset(&unpacked);
+		buf_reset(&report);
+		buf_reset(&reordered);
+		if (sandbox_run(&job, &ended, err))
+			goto out;
+	}
+	if (broke_down(&ended)) {
+		refuse(&said, result);
+		status = 0;
+		goto out;
+	}
 	if (ended.cause != SANDBOX_EXITED || ended.exit_status || outputs[1].state != SANDBOX_FILE_OK) {
 		buf_adds(err, "the PTX worker failed: ");
 		sandbox_describe(&job, &ended, err);
