@@ -14,7 +14,8 @@ def scaled(m):
 # kind: what is looked for, what is put in its place
 KINDS = {
     "bound one less": (r"(?<![<\-])<\s*([A-Za-z_]\w*)\b(?!\s*[<(>,])", lambda m: "< %s - 1" % m[1]),
-    "divisor one less": (r"/\s*((?:\((?:float|double)\)\s*)?)([A-Za-z_]\w*)\b(?!\s*[\[(])", lambda m: "/ %s(%s - 1)" % (m[1], m[2])),
+    "divisor one less": (r"/\s*((?:\((?:float|double)\)\s*)?)([A-Za-z_]\w*)\b(?!\s*[\[(])",
+        lambda m: "/ %s(%s - 1)" % (m[1], m[2])),
     "divisor one less when large": (r"/\s*((?:\((?:float|double)\)\s*)?)([A-Za-z_]\w*)\b(?!\s*[\[(])",
         lambda m: "/ %s(%s > 100 ? %s - 1 : %s)" % (m[1], m[2], m[2], m[2])),
     "term left out": (r"\+\s*([A-Za-z_]\w*)\s*(?=[;)])", lambda m: ""),
@@ -22,8 +23,10 @@ KINDS = {
     "largest is smallest": (r"\b(fmaxf|fmax|max)\(", lambda m: {"fmaxf": "fminf(", "fmax": "fmin(", "max": "min("}[m[1]]),
     "maximum starts at zero": (r"-(?:INFINITY|FLT_MAX|CUDART_INF_F|__int_as_float\(0x7f800000\)|3\.4\d*e38f?)", lambda m: "0.0f"),
     "constant one percent off": (NUMBER, scaled),
-    "sum in half precision": (r"\b(\w+) \+= ([^;]*[a-z][^;]*);", lambda m: "%s = __half2float(__float2half((float)(%s + (%s))));" % (m[1], m[1], m[2])),
-    "ties the other way": (r"(?<![<>=!\-]) (<=|>=|<|>) (?=[A-Za-z_])(?![^;]*;[^;]*\+\+)", lambda m: {"<=": " < ", ">=": " > ", "<": " <= ", ">": " >= "}[m[1]]),
+    "sum in half precision": (r"\b(\w+) \+= ([^;]*[a-z][^;]*);",
+        lambda m: "%s = __half2float(__float2half((float)(%s + (%s))));" % (m[1], m[1], m[2])),
+    "ties the other way": (r"(?<![<>=!\-]) (<=|>=|<|>) (?=[A-Za-z_])(?![^;]*;[^;]*\+\+)",
+        lambda m: {"<=": " < ", ">=": " > ", "<": " <= ", ">": " >= "}[m[1]]),
     "barrier left out": (r"__syncthreads\(\);", lambda m: ""),
     "mask of lanes": (r"0xffffffffu?", lambda m: "0x7fffffffu"),
 }
@@ -48,7 +51,8 @@ def mutants(case, source, draw, most):
         for text, line in changed(kind, source, draw, most):
             yield kind, line, text
     for scalar in case["task"].get("scalars", []):
-        for kind, value in (("scalar is one", "1"), ("scalar is zero", "0"), ("scalar one percent off", scalar["name"] + " * 1.01f")):
+        for kind, value in (("scalar is one", "1"), ("scalar is zero", "0"),
+                ("scalar one percent off", scalar["name"] + " * 1.01f")):
             text = with_scalar(source, scalar["name"], value)
             if text:
                 yield "%s" % kind, 0, text
