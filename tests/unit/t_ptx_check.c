@@ -659,6 +659,28 @@ test_warnings_give_way(void **state)
 	buf_release(&body);
 }
 
+/* A barrier that lacks shows as many reads of what nobody has written, and as a race: the race is not crowded out. */
+static void
+test_each_check_keeps_a_place(void **state)
+{
+	(void)state;
+	struct fault f;
+	struct buf body = BUF_INIT;
+	int races = 0;
+	buf_adds(&body, TILE);
+	for (int k = 0; k < 6; k++)
+		buf_addf(&body, "\t.loc 1 %d 0\n\tld.shared.u32 %%r7, [%%r5+%d];\n", 70 + k, 4 * k);
+	buf_adds(&body, LOC(60) "\tst.shared.u32 [%r6], %r1;\n" LOC(61) "\tld.shared.u32 %r7, [%r5+128];\n");
+	open_race(&f, buf_str(&body), 4);
+	assert_int_equal(run_fault(&f, 1, 96, 1), PTX_OK);
+	assert_int_equal(ptx_finding_count(f.rig.machine), 4);
+	for (size_t k = 0; k < 4; k++)
+		races += ptx_finding_at(f.rig.machine, k)->check == PTX_RACECHECK;
+	assert_in_range(races, 1, 3);
+	rig_close(&f.rig);
+	buf_release(&body);
+}
+
 static void
 test_elements_never_written(void **state)
 {
@@ -757,6 +779,7 @@ main(void)
 		cmocka_unit_test(test_findings_are_bounded), cmocka_unit_test(test_race_has_two_sides),
 		cmocka_unit_test(test_race_with_one_of_many_readers),
 		cmocka_unit_test(test_launches_and_blocks_are_apart), cmocka_unit_test(test_warnings_give_way),
+		cmocka_unit_test(test_each_check_keeps_a_place),
 		cmocka_unit_test(test_elements_never_written), cmocka_unit_test(test_counters),
 	};
 	return cmocka_run_group_tests_name("ptx checks", tests, NULL, NULL);
