@@ -58,3 +58,40 @@ C
 	[[ $output == *'PASSED, with 1 race warning'* ]]
 	grep -q '"severity":"warning"' "$BATS_TEST_TMPDIR/judged.jsonl"
 }
+
+@test "what fails in another order only says so behind its reason" {
+	cat >"$BATS_TEST_TMPDIR/streams.cu" <<'C'
+#include <stdint.h>
+__global__ void twice(const float *x, float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] = 2 * x[i];
+}
+__global__ void more(float *y, int64_t n)
+{
+	int64_t i = blockIdx.x * (int64_t)blockDim.x + threadIdx.x;
+	if (i < n)
+		y[i] += 0.5f;
+}
+extern "C" void solve(const float *x, float *y, int64_t N, cudaStream_t stream)
+{
+	cudaStream_t side;
+	cudaEvent_t done;
+	cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking);
+	cudaEventCreate(&done);
+	twice<<<(unsigned)((N + 255) / 256), 256, 0, stream>>>(x, y, N);
+	more<<<(unsigned)((N + 255) / 256), 256, 0, side>>>(y, N);
+	cudaEventRecord(done, side);
+	cudaStreamWaitEvent(stream, done, 0);
+	cudaEventDestroy(done);
+	cudaStreamDestroy(side);
+}
+C
+	"$KM_OUT/bin/km-ingest" -q --store "$BATS_TEST_TMPDIR/store" -o "$BATS_TEST_TMPDIR/task.jsonl" tests/cheats/tasks/affine
+	run "$KM_OUT/bin/km-verify" --store "$BATS_TEST_TMPDIR/store" --source "$BATS_TEST_TMPDIR/streams.cu" \
+		-o "$BATS_TEST_TMPDIR/judged.jsonl" "$BATS_TEST_TMPDIR/task.jsonl"
+	echo "$output"
+	[[ $output == *'RUNTIME_ERROR on workload odd in the final verdict: Read of 4 bytes of global memory that nothing '* ]]
+	[[ $output == *' of the PTX). It was run in another order of its streams, blocks and warps, which a GPU may take as well.'* ]]
+}
