@@ -7,7 +7,7 @@
 	mv "$BATS_TEST_TMPDIR/some" "$BATS_TEST_TMPDIR/cases.jsonl"
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/cases.jsonl")" -ge 208 ]
 	tests/gpu/agreement/verdicts.sh run "$BATS_TEST_TMPDIR" cpu
-	# those that did not pass: one, with a video instruction that the machine refuses
+	# no word of one that did not pass, but for a video instruction that may be refused
 	cat "$BATS_TEST_TMPDIR/cpu.said"
 	[ "$(grep -vcE 'table_integer_packed_simd: .*UNSUPPORTED|: PASSED' "$BATS_TEST_TMPDIR/cpu.said")" -eq 0 ]
 	[ "$(wc -l <"$BATS_TEST_TMPDIR/cpu.jsonl")" -ge 208 ]

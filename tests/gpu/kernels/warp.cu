@@ -470,7 +470,7 @@ CASE(atomics_float_max)
 KERNEL bfs(const int32_t *k, int32_t *level, int32_t now, int32_t n)
 {
 	int32_t i = (int32_t)THREAD;
-	if (level[i] == now)
+	if (((volatile int32_t *)level)[i] == now)	/* others may write there meanwhile */
 		for (int edge = 0; edge < 3; edge++)
 			atomicCAS(&level[(k[i] * (edge + 1) + i * 5) % n], 0, now + 1);
 }
