@@ -23,7 +23,9 @@ enum { EXIT_COMPILE = 41, EXIT_LINK = 42, EXIT_COPY = 43 };
 enum { DEFAULT_WALL_MS = 120000, OUTPUT_MAX = 4 << 20 };
 #define DEFAULT_MEMORY (4ull << 30)
 
-#define NVCC_FLAGS(code) "-c -Xcompiler -fPIC -cudart shared -lineinfo -gencode " code " -no-compress -Xptxas -v"
+/* Lambdas for the device and constexpr functions in kernels are what people write, and no more than a flag away. */
+#define NVCC_FLAGS(code) "-c -Xcompiler -fPIC -cudart shared -lineinfo --extended-lambda --expt-relaxed-constexpr -gencode " \
+	code " -no-compress -Xptxas -v"
 #define LINK_FLAGS "-shared -Wl,-z,defs"
 
 /* $1 toolkit, $2 source, $3 prelude, $4 folder for results, $5 architecture. Paths come as words of their own, so that
