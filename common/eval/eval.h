@@ -18,7 +18,7 @@
 enum { COST_PER_SECTOR = 32 };
 
 /* Raised by hand when an input byte or a verdict changes for the same solution; a golden test watches it. */
-enum { VERDICT_PROTOCOL = 2 };
+enum { VERDICT_PROTOCOL = 3 };
 #define EVAL_TARGET "ptx-sm_90"		/* of the PTX machine by default; on a GPU: "cuda-sm_90" and the like */
 
 /* Values of the engine's options, filled by opt_parse from eval_option_table. */

@@ -203,7 +203,11 @@ report_conflict(const struct request *q, uint32_t lane, uint64_t address, const 
 		.address = address, .size = q->size, .write = q->access != ACCESS_READ, .pair = !c->unnamed,
 		.other_place = c->what >> WHAT_BITS, .other_who = c->who };
 	bool same_warp = c->who / LANES == q->warp_who / LANES, same_block = c->who - q->first_who < q->n_who;
-	place.warning = same_warp || c->harmless;
+	bool plain_read = c->kind == PTX_READ_WRITE_RACE ? !(c->what & STRONG) : q->access == ACCESS_READ && !(q->what & STRONG);
+	bool atomic = c->kind == PTX_READ_WRITE_RACE ? q->access == ACCESS_ATOMIC : (c->what & ATOMIC) != 0;
+	/* A plain look at what others change by atomic operations in global memory, to spare one's own, is common and finds one
+	 * value or another: whether that does harm, the outputs tell. In shared memory it is a barrier that lacks. */
+	place.warning = same_warp || c->harmless || (plain_read && atomic && q->space == PTX_SPACE_GLOBAL);
 	const char *other = c->what & ATOMIC ? "an atomic access" : c->kind == PTX_READ_WRITE_RACE ? "a read" : "a write";
 	const char *lacks = c->lost ? "what that one wrote after this one had read is lost: volatile is not atomic"
 		: c->scope ? "an atomic access of block scope orders nothing between blocks"
@@ -212,8 +216,6 @@ report_conflict(const struct request *q, uint32_t lane, uint64_t address, const 
 	const char *finding = report(q->w, q->i, &place, "Race in %s memory: %s of %u bytes and %s by %s, and %s",
 		ptx_space_name(q->space), mine[q->access], q->size, other,
 		c->unnamed ? "one of several other threads" : "another thread", lacks);
-	bool plain_read = c->kind == PTX_READ_WRITE_RACE ? !(c->what & STRONG) : q->access == ACCESS_READ && !(q->what & STRONG);
-	bool atomic = c->kind == PTX_READ_WRITE_RACE ? q->access == ACCESS_ATOMIC : (c->what & ATOMIC) != 0;
 	if (finding && plain_read && atomic && q->race->n_doubts < MAX_DOUBTS)
 		q->race->doubt[q->race->n_doubts++] = (struct doubt){
 			q->access == ACCESS_READ ? q->i->place : c->what >> WHAT_BITS, finding };
