@@ -373,15 +373,17 @@ task_load(json_t *section, struct buf *err)
 struct task *
 task_load_known(json_t *section, struct buf *err)
 {
+	struct task *t = task_load(section, err);
 	char id[HASH_ID_HEX];
 
-	task_identity(section, id);
-	if (strcmp(id, rec_json_string(section, "id", ""))) {
-		buf_err(err, "task.id is %.40s, and its content makes it %s: km-ingest gives changed tasks new ids",
-			rec_json_string(section, "id", "missing"), id);
+	if (!t)
 		return NULL;
-	}
-	return task_load(section, err);
+	task_identity(section, id);
+	if (!strcmp(id, t->id))
+		return t;
+	buf_err(err, "task.id is %.40s, and its content makes it %s: km-ingest gives changed tasks new ids", t->id, id);
+	task_free(t);
+	return NULL;
 }
 
 void
