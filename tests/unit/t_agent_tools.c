@@ -66,7 +66,7 @@ test_texts(void **state)
 	expect("test", "cost=900", "status: PASSED\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n"
 		"passed: odd (N=3, D=33), max_absolute_error 1.25e-07\npassed: shape (N=8, D=64), max_absolute_error 1.25e-07\n"
 		"cost: 900\n", "{\"status\":\"PASSED\"}");
-	expect("test", "cost=900 race", "status: PASSED\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n"
+	expect("test", "cost=900 race", "status: PASSED, with 1 race warning\npassed: one (N=1, D=1), max_absolute_error 1.25e-07\n"
 		"passed: odd (N=3, D=33), max_absolute_error 1.25e-07\nfindings:\n"
 		"- warning: racecheck write_read, line 9: no barrier is between\n- and 2 more\n"
 		"passed: shape (N=8, D=64), max_absolute_error 1.25e-07\ncost: 900\n", "{\"status\":\"PASSED\"}");

@@ -61,5 +61,9 @@ def compile(model):
     return model
 
 
+def seed():
+    pass
+
+
 def set_num_threads(_):
     pass
