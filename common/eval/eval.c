@@ -12,8 +12,6 @@
 #include "eval/engine.h"
 #include "sandbox/sandbox.h"
 
-enum { PRINTED_BYTES = 1024, TRIAL_VISIBLE = 0, TRIAL_FINAL = 1, TRIAL_BETWEEN = 1000000 };
-
 struct eval_args eval_args = { .store = "out/store", .device = "cpu", .python = "/usr/bin/python3", .baseline = "auto" };
 
 const struct opt eval_option_table[] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "eval/engine.h"
+#include "eval/kept.h"
 #include "rec/json.h"
 
 void
@@ -39,16 +40,12 @@ question_ask(const struct eval *e, const struct task *t, const struct task_workl
 int
 question_recall(struct eval *e, const struct question *q, json_t **evaluation, struct buf *err)
 {
-	struct buf text = BUF_INIT, why = BUF_INIT;
-	int there = store_get(e->store, "evaluations", q->id, &text, &why);
-	json_t *entry = there == 1 ? rec_json_parse(buf_str(&text), text.len, &why) : NULL;
+	json_t *entry;
+	int there = kept_json(e->store, "evaluations", q->id, &entry, err);
 	json_t *kept = json_object_get(entry, "evaluation");
-	bool whole = json_is_object(kept) && !strcmp(rec_json_string(kept, "id", ""), q->id);
 
-	if (there == STORE_DAMAGED || (there == 1 && !whole))
+	if (there == 1 && strcmp(rec_json_string(kept, "id", ""), q->id))
 		there = store_remove(e->store, "evaluations", q->id, err);
-	else if (there < 0)
-		buf_err(err, "%s", buf_str(&why));
 	else if (there == 1 && strcmp(rec_json_string(entry, "source", ""), q->source))
 		there = 0;
 	if (there == 1) {
@@ -56,8 +53,6 @@ question_recall(struct eval *e, const struct question *q, json_t **evaluation, s
 		atomic_fetch_add(&e->stored, 1);
 	}
 	json_decref(entry);
-	buf_release(&text);
-	buf_release(&why);
 	return there;
 }
 

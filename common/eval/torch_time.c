@@ -18,6 +18,7 @@
 #include "eval/bench.h"
 #include "eval/gpu_pool.h"
 #include "eval/inputs.h"
+#include "eval/kept.h"
 #include "eval/torch_worker.h"
 #include "hash/id.h"
 #include "rec/json.h"
@@ -348,26 +349,16 @@ report_key(const struct torch_times *times, const struct task *t, const struct t
 	hash_id_end(state, key);
 }
 
+/* A store that cannot tell is asked no more than one that has nothing. */
 static json_t *
 recall(struct torch_times *times, const char *key)
 {
-	struct buf text = BUF_INIT, why = BUF_INIT;
-	json_t *report = store_get(times->store, "torch", key, &text, &why) == 1 ? rec_json_parse(text.data, text.len, &why) : NULL;
+	struct buf why = BUF_INIT;
+	json_t *report = NULL;
 
-	buf_release(&text);
+	kept_json(times->store, "torch", key, &report, &why);
 	buf_release(&why);
 	return report;
-}
-
-static int
-remember(struct torch_times *times, const char *key, const json_t *report, struct buf *err)
-{
-	struct buf text = BUF_INIT;
-
-	rec_json_dump(report, &text);
-	int status = store_put(times->store, "torch", key, text.data, text.len, err);
-	buf_release(&text);
-	return status;
 }
 
 /* The report from memory, the store, or the GPU; whoever wants the same one meanwhile waits. NULL with a sentence: ours.
@@ -389,7 +380,7 @@ report_for(struct torch_times *times, const struct task *t, const struct task_wo
 	pthread_mutex_unlock(&times->lock);
 	report = recall(times, key);
 	if (!report && !make_report(times, t, w, seed, rec_json_string(gpu, "uuid", ""), &report, &lasting, err) && lasting &&
-	    remember(times, key, report, err)) {
+	    keep_json(times->store, "torch", key, report, err)) {
 		json_decref(report);
 		report = NULL;
 	}

@@ -7,53 +7,19 @@
 #include "eval/bench.h"
 #include "eval/counters.h"
 #include "eval/evaluation.h"
+#include "eval/kept.h"
 #include "eval/workload.h"
 #include "rec/json.h"
-
-/* 1 and the counters that the store has (owned), 0: there are none, -1 with a sentence. */
-static int
-recall(struct session *s, const struct question *q, json_t **counters, struct buf *err)
-{
-	struct buf text = BUF_INIT, why = BUF_INIT;
-	int there = store_get(s->eval->store, "counters", q->id, &text, &why);
-
-	if (there == 1)
-		*counters = rec_json_parse(buf_str(&text), text.len, &why);
-	if (there == STORE_DAMAGED || (there == 1 && !json_is_object(*counters)))
-		there = store_remove(s->eval->store, "counters", q->id, err);
-	else if (there < 0)
-		buf_err(err, "%s", buf_str(&why));
-	if (there != 1) {
-		json_decref(*counters);
-		*counters = NULL;
-	}
-	buf_release(&text);
-	buf_release(&why);
-	return there;
-}
-
-static int
-keep(struct session *s, const struct question *q, const json_t *counters, struct buf *err)
-{
-	struct buf text = BUF_INIT;
-
-	rec_json_dump(counters, &text);
-	int status = store_put(s->eval->store, "counters", q->id, text.data, text.len, err);
-	buf_release(&text);
-	return status;
-}
 
 /* 0, or -1 with a sentence. */
 static int
 count(struct session *s, const struct question *q, const json_t *evaluation, json_t **counters, struct buf *err)
 {
-	struct cuda_argument arguments[CUDA_MAX_ARGUMENTS];
 	struct cuda_recording recording = CUDA_RECORDING_INIT;
 	struct bench_request request = { .task = q->task, .workload = q->workload, .key = { s->eval->seed, q->trial, q->source },
 		.solution_id = q->solution, .folder = s->build.folder, .recording = &recording, .store = s->eval->store };
 	const json_t *gpu = json_object_get(json_object_get(evaluation, "timing"), "gpu");
-	int status = cuda_record(s->build.folder, arguments, task_arguments(q->task, q->workload, arguments), s->eval->profile,
-		NULL, &recording, err);
+	int status = workload_record(s, q->workload, &recording, err);
 
 	if (status == 0 && recording.verdict != CUDA_OK)
 		status = buf_err(err, "the solution does not run on this workload any more: %s", buf_str(&recording.reason));
@@ -71,13 +37,13 @@ workload_count(struct session *s, const struct question *q, json_t *evaluation, 
 	if (!s->eval->counters || !q->workload || q->workload->role != TASK_BENCH ||
 	    strcmp(evaluation_status(evaluation), "PASSED"))
 		return 0;
-	int known = recall(s, q, &counters, err);
+	int known = kept_json(s->eval->store, "counters", q->id, &counters, err);
 	if (known < 0)
 		return -1;
 	if (!known && (session_build(s, err) || (s->build.verdict == CUDA_OK && count(s, q, evaluation, &counters, err))))
 		return -1;
 	/* What could not be counted may be counted another time. */
-	if (!known && json_object_get(counters, "launches") && keep(s, q, counters, err)) {
+	if (!known && json_object_get(counters, "launches") && keep_json(s->eval->store, "counters", q->id, counters, err)) {
 		json_decref(counters);
 		return -1;
 	}
